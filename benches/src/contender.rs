@@ -1,0 +1,220 @@
+//! The processes that are measured: relays and Skein.
+
+use crate::broker::Broker;
+use crate::loader;
+use anyhow::{Context, Result, bail, ensure};
+use std::fs;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a process may take until it accepts.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How often it is tried until then.
+const POLL: Duration = Duration::from_micros(200);
+/// Starts before it is given up: a port that was free may have been taken meanwhile.
+const ATTEMPTS: usize = 3;
+
+/// What stands between the loader and the broker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contender {
+    /// Nothing.
+    Direct,
+    /// The plain relay, the yardstick.
+    Relay,
+    /// A second plain relay: what the yardstick says of its like.
+    Control,
+    /// Skein.
+    Skein,
+}
+
+impl Contender {
+    /// What the results call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Relay => "relay",
+            Self::Control => "control",
+            Self::Skein => "Skein",
+        }
+    }
+}
+
+/// Starts contenders.
+#[derive(Debug)]
+pub struct Launcher {
+    broker: Broker,
+    /// The broker's listener that shows its own address.
+    own: SocketAddr,
+    relay: PathBuf,
+    skein: PathBuf,
+    /// For configurations and logs; removed at the end.
+    directory: PathBuf,
+}
+
+impl Launcher {
+    /// Starts the broker.
+    ///
+    /// # Errors
+    /// If a binary is missing or the broker cannot listen.
+    pub fn new(relay: PathBuf, skein: PathBuf, wanted: &[Contender]) -> Result<Self> {
+        ensure!(relay.is_file(), "the relay is not at {}: build the package skein-benches", relay.display());
+        let missing = wanted.contains(&Contender::Skein) && !skein.is_file();
+        ensure!(!missing, "Skein is not at {}: build it in the same profile, or use --skein", skein.display());
+        let directory = std::env::temp_dir().join(format!("skein-compare-{}", std::process::id()));
+        fs::create_dir_all(&directory)?;
+        let broker = Broker::new();
+        Ok(Self { own: broker.listen(None)?, broker, relay, skein, directory })
+    }
+
+    /// Starts a process and waits until it accepts at its bootstrap address. `None` for `Direct`.
+    ///
+    /// # Errors
+    /// If it ends, or does not accept in 10 s, in three attempts; the message has the end of its log.
+    pub fn start(&self, contender: Contender) -> Result<Option<Process>> {
+        for _ in 1..ATTEMPTS {
+            if let Ok(process) = self.attempt(contender) {
+                return Ok(process);
+            }
+        }
+        self.attempt(contender)
+    }
+
+    /// Where a client of `process` bootstraps; of the broker itself if there is none.
+    pub fn bootstrap(&self, process: Option<&Process>) -> SocketAddr {
+        process.map_or(self.own, |process| process.bootstrap)
+    }
+
+    fn attempt(&self, contender: Contender) -> Result<Option<Process>> {
+        let (bootstrap, mut command) = match contender {
+            Contender::Direct => return Ok(None),
+            Contender::Relay | Contender::Control => self.relay()?,
+            Contender::Skein => self.skein()?,
+        };
+        let log = self.directory.join(format!("{}.log", contender.name()));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(fs::File::create(&log)?);
+        let began = Instant::now();
+        let child = command.spawn().with_context(|| format!("cannot start {}", contender.name()))?;
+        let mut process = Process { child, bootstrap, accepts_after: Duration::ZERO, serves_after: Duration::ZERO };
+        if let Err(error) = process.wait(began) {
+            bail!("{}: {error:#}\n{}", contender.name(), end_of(&log));
+        }
+        Ok(Some(process))
+    }
+
+    fn relay(&self) -> Result<(SocketAddr, Command)> {
+        let listen = SocketAddr::from(([127, 0, 0, 1], free_ports(1)?));
+        let target = self.broker.listen(Some(listen))?;
+        let mut command = Command::new(&self.relay);
+        command.arg(format!("{listen}={target}"));
+        Ok((listen, command))
+    }
+
+    fn skein(&self) -> Result<(SocketAddr, Command)> {
+        let port = free_ports(3)?;
+        let file = self.directory.join("skein.toml");
+        fs::write(&file, configuration(self.own, port))?;
+        let mut command = Command::new(&self.skein);
+        command.arg("run").arg(&file);
+        Ok((SocketAddr::from(([127, 0, 0, 1], port)), command))
+    }
+}
+
+impl Drop for Launcher {
+    fn drop(&mut self) {
+        // What is left in the temporary directory harms nobody.
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// Skein's configuration: one cluster with one node, one plain listener on `port` and the two behind it.
+fn configuration(broker: SocketAddr, port: u16) -> String {
+    format!(
+        r#"[clusters.one]
+bootstrap = ["{broker}"]
+nodes = "1"
+
+[virtual-clusters.bench]
+id = "bench"
+target.cluster = "one"
+
+[virtual-clusters.bench.listeners.plain]
+bind = "127.0.0.1:{port}"
+advertise = "127.0.0.1"
+ports = "{}-{}"
+login = "none"
+"#,
+        port + 1,
+        port + 2
+    )
+}
+
+/// The first of `count` consecutive ports that are free now.
+fn free_ports(count: u16) -> Result<u16> {
+    for _ in 0..100 {
+        let first = TcpListener::bind("127.0.0.1:0")?;
+        let port = first.local_addr()?.port();
+        let free = |next| TcpListener::bind(("127.0.0.1", next)).is_ok();
+        if port.checked_add(count).is_some() && (port + 1..port + count).all(free) {
+            return Ok(port);
+        }
+    }
+    bail!("no {count} free ports in a row")
+}
+
+fn end_of(log: &Path) -> String {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<_> = text.lines().collect();
+    lines[lines.len().saturating_sub(20)..].join("\n")
+}
+
+/// A contender's process; it is killed when dropped.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    bootstrap: SocketAddr,
+    /// From before its start to the first connection that was accepted.
+    pub accepts_after: Duration,
+    /// From before its start to the first Metadata answer.
+    pub serves_after: Duration,
+}
+
+impl Process {
+    /// The process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    fn wait(&mut self, began: Instant) -> Result<()> {
+        while let Err(error) = TcpStream::connect(self.bootstrap) {
+            self.still_alive()?;
+            ensure!(began.elapsed() < PATIENCE, "does not accept at {}: {error}", self.bootstrap);
+            thread::sleep(POLL);
+        }
+        self.accepts_after = began.elapsed();
+        while let Err(error) = loader::greet(self.bootstrap) {
+            self.still_alive()?;
+            ensure!(began.elapsed() < PATIENCE, "does not serve at {}: {error:#}", self.bootstrap);
+            thread::sleep(POLL);
+        }
+        self.serves_after = began.elapsed();
+        Ok(())
+    }
+
+    fn still_alive(&mut self) -> Result<()> {
+        match self.child.try_wait()? {
+            Some(status) => bail!("ended: {status}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,1 @@
+//! TOML in, a checked blueprint out

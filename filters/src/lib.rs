@@ -1,0 +1,1 @@
+//! What changes or answers a message on its way

@@ -1,0 +1,1 @@
+//! Being a Kafka client: dial, negotiate, ask

@@ -1,0 +1,35 @@
+//! The wire: frames, fields and messages of Kafka.
+//!
+//! ```text
+//!            bytes from a socket
+//!                   │
+//!   frame     length, key, version, correlation id: a head, before any body byte
+//!                   │
+//!   walker    checks bytes against the table, op by op, and names the fields that matter
+//!              ┌────┴─────┐
+//!   passage    │          │   rewrite
+//!   a body that streams   │   a frame that is complete
+//!   keep n bytes, put these instead of those; no edit is the input, bit for bit
+//! ```
+//!
+//! Invariants: no length or count claimed by a peer leads to an allocation; what the table does not know is an
+//! error; a field is edited only through [`Editor`], which sees every field whose meaning it asked for.
+
+pub mod answer;
+pub mod batch;
+pub mod code;
+pub mod crc;
+pub mod frame;
+pub mod ids;
+pub mod malformed;
+pub mod meaning;
+pub mod messages;
+pub mod outline;
+pub mod passage;
+pub mod rewrite;
+pub mod table;
+pub mod varint;
+pub mod walker;
+
+pub use malformed::Malformed;
+pub use meaning::{Meaning, Meanings};

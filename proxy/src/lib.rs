@@ -1,0 +1,1 @@
+//! Listeners, sessions and the skein binary

@@ -1,0 +1,2 @@
+//! The `skein` command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Where a message goes: the graph of routers and the engine that runs it
