@@ -89,7 +89,7 @@ impl Connection {
     fn serve(mut self) -> Result<()> {
         let mut skimmer = Skimmer::default();
         loop {
-            while let Some(frame) = skimmer.next()? {
+            while let Some(frame) = skimmer.frame()? {
                 self.answer(frame.head)?;
             }
             self.outbox.flush(&mut self.stream)?;

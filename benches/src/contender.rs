@@ -42,6 +42,50 @@ impl Contender {
     }
 }
 
+/// Where processes may run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pinning {
+    /// Wherever the system puts them.
+    Free,
+    /// Every contender on the last CPU, the driver on the others: steadier, and no contender finds in its cache what the
+    /// loader or the broker has just left there. Needs `taskset`.
+    Apart,
+}
+
+impl Pinning {
+    /// Keeps the driver to its CPUs: to be called before it has other threads.
+    ///
+    /// # Errors
+    /// If there is one CPU only, or `taskset` fails.
+    pub fn confine_driver(self) -> Result<()> {
+        if self == Self::Free {
+            return Ok(());
+        }
+        ensure!(cpus() > 1, "pinning needs at least two CPUs");
+        let (others, own) = (format!("0-{}", cpus() - 2), std::process::id().to_string());
+        let status = Command::new("taskset").args(["-pc", &others, &own]).stdout(Stdio::null()).status();
+        ensure!(status.context("pinning needs taskset")?.success(), "taskset failed");
+        Ok(())
+    }
+
+    fn command(self, binary: &Path) -> Command {
+        match self {
+            Self::Free => Command::new(binary),
+            Self::Apart => {
+                let mut command = Command::new("taskset"); // it becomes the contender: the process id stays
+                command.arg("-c").arg((cpus() - 1).to_string()).arg(binary);
+                command
+            }
+        }
+    }
+}
+
+/// CPUs of the machine.
+fn cpus() -> usize {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    text.lines().filter(|line| line.starts_with("processor")).count()
+}
+
 /// Starts contenders.
 #[derive(Debug)]
 pub struct Launcher {
@@ -50,6 +94,7 @@ pub struct Launcher {
     own: SocketAddr,
     relay: PathBuf,
     skein: PathBuf,
+    pinning: Pinning,
     /// For configurations and logs; removed at the end.
     directory: PathBuf,
 }
@@ -59,14 +104,14 @@ impl Launcher {
     ///
     /// # Errors
     /// If a binary is missing or the broker cannot listen.
-    pub fn new(relay: PathBuf, skein: PathBuf, wanted: &[Contender]) -> Result<Self> {
+    pub fn new(relay: PathBuf, skein: PathBuf, wanted: &[Contender], pinning: Pinning) -> Result<Self> {
         ensure!(relay.is_file(), "the relay is not at {}: build the package skein-benches", relay.display());
         let missing = wanted.contains(&Contender::Skein) && !skein.is_file();
         ensure!(!missing, "Skein is not at {}: build it in the same profile, or use --skein", skein.display());
         let directory = std::env::temp_dir().join(format!("skein-compare-{}", std::process::id()));
         fs::create_dir_all(&directory)?;
         let broker = Broker::new();
-        Ok(Self { own: broker.listen(None)?, broker, relay, skein, directory })
+        Ok(Self { own: broker.listen(None)?, broker, relay, skein, pinning, directory })
     }
 
     /// Starts a process and waits until it accepts at its bootstrap address. `None` for `Direct`.
@@ -98,7 +143,7 @@ impl Launcher {
         let began = Instant::now();
         let child = command.spawn().with_context(|| format!("cannot start {}", contender.name()))?;
         let mut process = Process { child, bootstrap, accepts_after: Duration::ZERO, serves_after: Duration::ZERO };
-        if let Err(error) = process.wait(began) {
+        if let Err(error) = process.wait(began, self.own) {
             bail!("{}: {error:#}\n{}", contender.name(), end_of(&log));
         }
         Ok(Some(process))
@@ -107,7 +152,7 @@ impl Launcher {
     fn relay(&self) -> Result<(SocketAddr, Command)> {
         let listen = SocketAddr::from(([127, 0, 0, 1], free_ports(1)?));
         let target = self.broker.listen(Some(listen))?;
-        let mut command = Command::new(&self.relay);
+        let mut command = self.pinning.command(&self.relay);
         command.arg(format!("{listen}={target}"));
         Ok((listen, command))
     }
@@ -116,7 +161,7 @@ impl Launcher {
         let port = free_ports(3)?;
         let file = self.directory.join("skein.toml");
         fs::write(&file, configuration(self.own, port))?;
-        let mut command = Command::new(&self.skein);
+        let mut command = self.pinning.command(&self.skein);
         command.arg("run").arg(&file);
         Ok((SocketAddr::from(([127, 0, 0, 1], port)), command))
     }
@@ -187,19 +232,25 @@ impl Process {
         self.child.id()
     }
 
-    fn wait(&mut self, began: Instant) -> Result<()> {
+    /// Waits until the process serves, and checks that a client stays on it: were it shown the broker's own address, the
+    /// load would go past the contender, which would win without having done anything.
+    fn wait(&mut self, began: Instant, broker: SocketAddr) -> Result<()> {
         while let Err(error) = TcpStream::connect(self.bootstrap) {
             self.still_alive()?;
             ensure!(began.elapsed() < PATIENCE, "does not accept at {}: {error}", self.bootstrap);
             thread::sleep(POLL);
         }
         self.accepts_after = began.elapsed();
-        while let Err(error) = loader::greet(self.bootstrap) {
-            self.still_alive()?;
-            ensure!(began.elapsed() < PATIENCE, "does not serve at {}: {error:#}", self.bootstrap);
+        let greeted = loop {
+            match loader::greet(self.bootstrap) {
+                Ok(greeted) => break greeted,
+                Err(error) if began.elapsed() > PATIENCE => bail!("does not serve at {}: {error:#}", self.bootstrap),
+                Err(_) => self.still_alive()?,
+            }
             thread::sleep(POLL);
-        }
+        };
         self.serves_after = began.elapsed();
+        ensure!(greeted.learnt.leader != broker, "shows the broker's own address to clients");
         Ok(())
     }
 

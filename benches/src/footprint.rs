@@ -3,10 +3,10 @@
 use crate::contender::{Contender, Launcher, Process};
 use crate::loader::{self, Case, Greeted, Kind};
 use crate::meter;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -108,7 +108,7 @@ fn large(process: &Process, bootstrap: SocketAddr) -> Result<(u64, u64)> {
     };
     let ran = prepared.run(|| meter::resident_peak(pid));
     over.store(true, Ordering::Relaxed);
-    let seen = watch.join().map_err(|_| PoisonError::new("the watching thread"))?;
+    let seen = watch.join().map_err(|_| anyhow!("the watching thread panicked"))?;
     let (_, peak) = ran.context("one answer of 100 MB")?;
     Ok((before, peak.max(seen).saturating_sub(before)))
 }

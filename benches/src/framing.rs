@@ -39,7 +39,7 @@ impl Default for Skimmer {
 }
 
 impl Skimmer {
-    /// Reads once; 0 is the end of the stream. To be called when `next` has nothing.
+    /// Reads once; 0 is the end of the stream. To be called when `frame` has nothing.
     pub fn fill(&mut self, stream: &mut impl Read) -> io::Result<usize> {
         self.buffer.copy_within(self.held.clone(), 0);
         self.held = 0..self.held.len();
@@ -52,7 +52,7 @@ impl Skimmer {
     ///
     /// # Errors
     /// If a length is negative.
-    pub fn next(&mut self) -> Result<Option<Frame<'_>>> {
+    pub fn frame(&mut self) -> Result<Option<Frame<'_>>> {
         if self.missing > 0 {
             let passed = self.missing.min(self.held.len());
             self.held.start += passed;
@@ -90,6 +90,15 @@ enum Piece {
     Lent(Arc<[u8]>),
 }
 
+impl Piece {
+    fn slice<'a>(&'a self, own: &'a [u8]) -> IoSlice<'a> {
+        match self {
+            Self::Own(range) => IoSlice::new(&own[range.clone()]),
+            Self::Lent(body) => IoSlice::new(body),
+        }
+    }
+}
+
 impl Outbox {
     /// Adds a frame made of `head` and `body`.
     pub fn push(&mut self, head: &[u8], body: &Arc<[u8]>) {
@@ -113,11 +122,7 @@ impl Outbox {
 
     /// Writes all that waits, in as few calls as the socket takes.
     pub fn flush(&mut self, stream: &mut impl Write) -> io::Result<()> {
-        let slice = |piece| match piece {
-            &Piece::Own(ref range) => IoSlice::new(&self.bytes[range.clone()]),
-            Piece::Lent(body) => IoSlice::new(body),
-        };
-        let mut slices: Vec<_> = self.pieces.iter().map(slice).collect();
+        let mut slices: Vec<_> = self.pieces.iter().map(|piece| piece.slice(&self.bytes)).collect();
         let mut left = slices.as_mut_slice();
         while !left.is_empty() {
             match stream.write_vectored(left) {
@@ -154,14 +159,15 @@ mod tests {
         let lengths = [0, 1, 511, 512, 513, 4, 70_000, 9];
         let mut outbox = Outbox::default();
         for (mark, &length) in lengths.iter().enumerate() {
-            outbox.push(&i32::try_from(length).unwrap().to_be_bytes(), &vec![u8::try_from(mark).unwrap(); length].into());
+            outbox
+                .push(&i32::try_from(length).unwrap().to_be_bytes(), &vec![u8::try_from(mark).unwrap(); length].into());
         }
         let mut stream = Vec::new();
         outbox.flush(&mut stream).unwrap();
         for step in [1, 2, 3, 7, 515, 516, 517, 100_000] {
             let (mut drip, mut skimmer, mut seen) = (Drip(&stream, step), Skimmer::default(), Vec::new());
             loop {
-                while let Some(frame) = skimmer.next().unwrap() {
+                while let Some(frame) = skimmer.frame().unwrap() {
                     let mark = u8::try_from(seen.len()).unwrap();
                     assert_eq!(frame.head, vec![mark; frame.length.min(HEAD)]);
                     seen.push(frame.length);

@@ -90,7 +90,7 @@ fn ask(stream: &mut TcpStream, skimmer: &mut Skimmer, request: &[u8]) -> Result<
     outbox.copy(request);
     outbox.flush(stream)?;
     loop {
-        if let Some(Frame { length, head }) = skimmer.next()? {
+        if let Some(Frame { length, head }) = skimmer.frame()? {
             ensure!(head.get(..4) == request.get(REQUEST_CORRELATION), "an answer with another correlation id");
             ensure!(length == head.len(), "an answer of {length} bytes is too long for the loader");
             return Ok(head.to_vec());
@@ -210,7 +210,7 @@ impl Lane {
     }
 
     fn check_answers(&mut self) -> Result<()> {
-        while let Some(Frame { length, head }) = self.skimmer.next()? {
+        while let Some(Frame { length, head }) = self.skimmer.frame()? {
             let correlation = head.first_chunk().map(|bytes| i32::from_be_bytes(*bytes));
             ensure!(
                 length == self.answer && correlation == Some(self.answered as i32),

@@ -151,7 +151,15 @@ pub fn produce_answer(correlation: i32, topic: &TopicId, partition: i32) -> Vec<
     let mut answer = Encoder::new();
     answer.i32(correlation).uvarint(0);
     answer.count(Shape::Flexible, 1).raw(topic).count(Shape::Flexible, 1);
-    answer.i32(partition).i16(0).i64(0).i64(-1).i64(0).count(Shape::Flexible, 0).null_string(Shape::Flexible).uvarint(0);
+    answer
+        .i32(partition)
+        .i16(0)
+        .i64(0)
+        .i64(-1)
+        .i64(0)
+        .count(Shape::Flexible, 0)
+        .null_string(Shape::Flexible)
+        .uvarint(0);
     answer.uvarint(0).i32(0).uvarint(0);
     answer.into_frame(0)
 }

@@ -16,8 +16,8 @@ pub const CASES: [Case; 6] = [
     case("produce-1m", Kind::Produce, 1 << 20, 8, 2_000_000_000),
     case("fetch-64k", Kind::Fetch, 64 << 10, 8, 2_000_000_000),
     case("fetch-1m", Kind::Fetch, 1 << 20, 8, 2_000_000_000),
-    case("produce-1k", Kind::Produce, 1 << 10, 256, 512_000_000),
-    case("fetch-1k", Kind::Fetch, 1 << 10, 256, 512_000_000),
+    case("produce-1k", Kind::Produce, 1 << 10, 256, 1_000_000_000),
+    case("fetch-1k", Kind::Fetch, 1 << 10, 256, 1_000_000_000),
 ];
 
 const fn case(name: &'static str, kind: Kind, records: usize, depth: usize, bytes: usize) -> Case {
@@ -81,7 +81,8 @@ pub fn run(launcher: &Launcher, entrants: &[Entrant], case: &Case, rounds: usize
             samples[index].1.push(sample(launcher, &entrants[index], case)?);
         }
         let last = |(contender, list): &(Contender, Vec<Sample>)| {
-            list.last().map(|sample| format!("{} {:.3} s CPU {:.3} s", contender.name(), sample.wall, sample.spent.seconds))
+            list.last()
+                .map(|sample| format!("{} {:.3} s CPU {:.3} s", contender.name(), sample.wall, sample.spent.seconds))
         };
         let line: Vec<_> = samples.iter().filter_map(last).collect();
         eprintln!("{} {}/{rounds}: {}", case.name, round + 1, line.join(", "));

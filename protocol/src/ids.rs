@@ -68,3 +68,10 @@ pub enum Direction {
     /// A response, from a broker to a client.
     ToClient,
 }
+
+impl ApiKey {
+    /// Whether its answers bring records.
+    pub fn is_fetch(self) -> bool {
+        self == Self::FETCH || self == Self::SHARE_FETCH
+    }
+}

@@ -19,14 +19,19 @@ pub mod answer;
 pub mod batch;
 pub mod code;
 pub mod crc;
+mod edit;
 pub mod frame;
 pub mod ids;
+#[cfg(test)]
+mod laws;
 pub mod malformed;
 pub mod meaning;
 pub mod messages;
 pub mod outline;
 pub mod passage;
 pub mod rewrite;
+#[cfg(any(test, feature = "sample"))]
+pub mod sample;
 pub mod table;
 pub mod varint;
 pub mod walker;

@@ -95,6 +95,23 @@ pub enum Malformed {
         /// How many.
         rest: u32,
     },
+    /// A string longer than any of Kafka's.
+    #[error("a string of {length} bytes at byte {at} of the frame; at most {most} are right")]
+    LongText {
+        /// Where the length stands.
+        at: u32,
+        /// The length that was claimed.
+        length: u32,
+        /// The bound.
+        most: u32,
+    },
+    /// A field whose new value its encoding cannot hold: a number too big, a null where none may be, an element left out
+    /// of a frame that streams. The frame may be sound; what was asked of it cannot be done, and it must not pass as it is.
+    #[error("the new value of the field at byte {at} of the frame has no place there")]
+    Unfit {
+        /// Where the field stands.
+        at: u32,
+    },
     /// A streamed frame that would outgrow the length that was announced for it.
     #[error("a name at byte {at} of the frame outgrows the length that was announced")]
     Outgrown {

@@ -6,51 +6,15 @@
 //! knows, which every flexible reader skips.
 
 use crate::batch;
+use crate::edit::{self, Done};
+pub use crate::edit::{Edit, Editor, Value};
+use crate::frame;
 use crate::malformed::Malformed;
 use crate::meaning::{Meaning, Meanings};
 use crate::outline::Outline;
-use crate::table::{Fact, Form, Layout};
+use crate::table::Layout;
 use crate::varint::{self, Inline, narrow, wide};
 use crate::walker::{Spot, Structure, Token, Walker};
-
-/// A value of a field, as the wire holds it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value<'a> {
-    /// An integer of any width, sign-extended.
-    Int(i64),
-    /// A uuid.
-    Id([u8; 16]),
-    /// A string, or bytes.
-    Text(&'a [u8]),
-    /// Null.
-    Null,
-}
-
-/// What becomes of a field.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Edit {
-    /// It stays.
-    Keep,
-    /// Another integer of the same width.
-    Int(i64),
-    /// Another uuid.
-    Id([u8; 16]),
-    /// Another string.
-    Text(Inline),
-    /// Null; only where the version allows it.
-    Null,
-    /// The array element that it is, or stands in, is left out. Only in a frame that is complete.
-    Drop,
-}
-
-/// Who decides about the fields of a message.
-pub trait Editor {
-    /// Decides about one field.
-    fn edit(&mut self, fact: &'static Fact, value: Value<'_>) -> Edit;
-
-    /// Another producer id for a transactional batch; `None` leaves it.
-    fn producer_id(&mut self, id: i64) -> Option<i64>;
-}
 
 /// What to do with the next bytes.
 #[derive(Debug, PartialEq, Eq)]
@@ -94,12 +58,12 @@ enum Room {
     Left(u32),
 }
 
-/// The tag number of the filler: far above those that Kafka has, and one byte long.
-const FILLER: u32 = 127;
-/// How far a tag that is blanked is moved up.
+/// How far a tag that is blanked is moved up: above the known ones, and still one byte long.
 const BLANKED: u32 = 100;
-/// A filler without content: its number, its size in four bytes, and a tag count that may take one byte more.
-const FILLER_LEAST: u32 = 6;
+/// A filler without content: its number, and its size in four bytes.
+const FILLER: u32 = 5;
+/// What a filler and the tag that it adds to a count take at least.
+const FILLER_LEAST: u32 = FILLER + 1;
 /// The most that a filler takes: beyond it the frame had better be completed.
 const FILLER_MOST: u32 = 4 << 20;
 
@@ -110,32 +74,45 @@ pub enum Announce {
     Need(usize),
     /// So many bytes.
     Longer(u32),
-    /// So many names could grow that the frame must be completed.
+    /// The frame must be completed: so many names could grow, or its version has no place for a filler.
     TooLong,
 }
 
-/// By how much a frame must be announced longer if each element of its first array can grow by `growth` bytes.
+/// By how much a frame must be announced longer if each name in the elements of its first array, one in each, and the
+/// transactional id in front of it can grow by `growth` bytes; their lengths are counted in.
 ///
 /// # Errors
 /// [`Malformed`], as [`Walker::step`].
 pub fn announce(layout: &'static Layout, length: u32, growth: u32, input: &[u8]) -> Result<Announce, Malformed> {
-    let mut walker = Walker::new(layout, length, Meanings::NONE, Structure::Untold);
-    let mut at = 0usize;
+    if !layout.is_flexible() {
+        return Ok(Announce::TooLong);
+    }
+    let mut walker = Walker::new(layout, length, Meanings::of(&[Meaning::TransactionalId]), Structure::Untold);
+    let mut names: u32 = 0;
     loop {
+        let at = wide(walker.at());
         match walker.step(input.get(at..).unwrap_or(&[]))? {
             Token::Need(more) => return Ok(Announce::Need(at + more)),
-            Token::Pass(bytes) if at + wide(bytes) > input.len() => return Ok(Announce::Need(at + wide(bytes))),
-            Token::Pass(bytes) | Token::Section { len: bytes, .. } => at += wide(bytes),
+            Token::Pass(_) if wide(walker.at()) > input.len() => return Ok(Announce::Need(wide(walker.at()))),
+            Token::Value(spot) => names += u32::from(!spot.null),
             Token::Open { count, .. } => {
-                let longer = count.checked_mul(growth).and_then(|bytes| bytes.checked_add(FILLER_LEAST));
-                return Ok(longer.filter(|bytes| *bytes <= FILLER_MOST).map_or(Announce::TooLong, Announce::Longer));
+                names = names.saturating_add(count);
+                break;
             }
-            Token::Value(Spot { len, .. }) | Token::Batch(len) => at += wide(len),
-            Token::Tag { number_len, size_len, .. } => at += wide(number_len + size_len),
-            Token::Element | Token::Close | Token::SectionEnd { .. } | Token::TagEnd => {}
-            Token::End => return Ok(Announce::Longer(FILLER_LEAST)),
+            Token::End => break,
+            _ => {}
         }
     }
+    let longer = u64::from(names) * u64::from(grown(growth)) + u64::from(FILLER_LEAST);
+    let whole = longer + u64::from(length);
+    let fits = longer <= u64::from(FILLER_MOST) && whole <= u64::from(frame::LONGEST);
+    Ok(u32::try_from(longer).ok().filter(|_| fits).map_or(Announce::TooLong, Announce::Longer))
+}
+
+/// By how much a string's encoding grows at most if the string does by `growth` bytes.
+fn grown(growth: u32) -> u32 {
+    let before = varint::width(0x7f);
+    growth.saturating_add(narrow(varint::width(growth.saturating_add(0x7f)).saturating_sub(before)))
 }
 
 impl Passage {
@@ -222,105 +199,64 @@ impl Passage {
                 }
                 Ok(Next::Keep(length))
             }
-            Token::Section { count, len, root } => match self.room {
-                Room::Left(_) if root => {
+            Token::Root { count, len } => match self.room {
+                Room::Left(_) => {
                     let mut put = Inline::new();
                     varint::put(&mut put, count + 1);
                     self.replace(len, put)
                 }
-                Room::Left(_) | Room::None => Ok(Next::Keep(len)),
+                Room::None => Ok(Next::Keep(len)),
             },
-            Token::SectionEnd { root } => match self.room {
-                Room::Left(left) if root => Ok(self.fill(left)),
-                Room::Left(_) | Room::None => Ok(Next::Keep(0)),
+            Token::RootEnd { free } => match self.room {
+                Room::Left(left) => self.fill(left, free),
+                Room::None => Ok(Next::Keep(0)),
             },
             Token::Tag { number, number_len, size_len, size, holds } => {
                 if self.hide_addresses && holds.has(Meaning::Host) {
-                    self.walker.leave_tag();
+                    self.walker.leave_tag(number + BLANKED)?;
                     self.blank = size;
                     write_padded(input, number_len, number + BLANKED);
                 }
                 Ok(Next::Keep(number_len + size_len))
             }
+            // Only the end of a layout without a place for the filler comes with room left.
+            Token::End if self.room != Room::None => Err(Malformed::Unfit { at: self.walker.at() }),
             Token::End => Ok(Next::End),
         }
     }
 
     fn value<E: Editor + ?Sized>(&mut self, spot: Spot, input: &mut [u8], editor: &mut E) -> Result<Next, Malformed> {
         let encoded = input.get_mut(..wide(spot.len)).unwrap_or(&mut []);
-        let edit = editor.edit(spot.fact, value(&spot, encoded));
-        let Some(put) = encode(&spot, encoded, edit) else { return Ok(Next::Keep(spot.len)) };
-        if put.len() == encoded.len() {
-            encoded.copy_from_slice(&put);
-            return Ok(Next::Keep(spot.len));
+        match edit::apply(&spot, encoded, editor) {
+            Done::InPlace => Ok(Next::Keep(spot.len)),
+            Done::Instead(put) => self.replace(spot.len, put),
+            Done::Drop | Done::Unfit => Err(Malformed::Unfit { at: self.walker.at() - spot.len }),
         }
-        self.replace(spot.len, put)
     }
 
+    /// Puts bytes of another length, if there is room; what the filler needs for itself is not.
     fn replace(&mut self, skip: u32, put: Inline) -> Result<Next, Malformed> {
-        let Room::Left(left) = self.room else { return Err(Malformed::Outgrown { at: self.walker.at() }) };
-        let left = (left + skip).checked_sub(narrow(put.len())).ok_or(Malformed::Outgrown { at: self.walker.at() })?;
+        let outgrown = Malformed::Outgrown { at: self.walker.at() - skip };
+        let Room::Left(left) = self.room else { return Err(outgrown) };
+        let left = (left + skip).checked_sub(narrow(put.len())).filter(|left| *left >= FILLER).ok_or(outgrown)?;
         self.room = Room::Left(left);
         Ok(Next::Put { skip, put })
     }
 
     /// The filler: what was announced and not used, as one tag.
-    fn fill(&mut self, left: u32) -> Next {
+    fn fill(&mut self, left: u32, free: Option<u32>) -> Result<Next, Malformed> {
         self.room = Room::None;
-        let zeros = left.saturating_sub(5);
+        let outgrown = Malformed::Outgrown { at: self.walker.at() };
+        let number = free.ok_or(outgrown)?;
+        let zeros = left.checked_sub(FILLER).filter(|zeros| *zeros <= varint::MOST_PADDED).ok_or(outgrown)?;
         let mut put = Inline::new();
-        varint::put(&mut put, FILLER);
+        varint::put(&mut put, number);
         varint::put_padded(&mut put, zeros);
         if zeros > 0 {
             self.pending = Some(Next::Zeros(zeros));
         }
-        Next::Put { skip: 0, put }
+        Ok(Next::Put { skip: 0, put })
     }
-}
-
-/// Reads a value that is wholly in `encoded`.
-pub(crate) fn value<'a>(spot: &Spot, encoded: &'a [u8]) -> Value<'a> {
-    if spot.null {
-        return Value::Null;
-    }
-    if spot.form.is_some() {
-        return Value::Text(encoded.get(usize::from(spot.prefix)..).unwrap_or(&[]));
-    }
-    match *encoded {
-        [a] => Value::Int(i64::from(i8::from_be_bytes([a]))),
-        [a, b] => Value::Int(i64::from(i16::from_be_bytes([a, b]))),
-        [a, b, c, d] => Value::Int(i64::from(i32::from_be_bytes([a, b, c, d]))),
-        [a, b, c, d, e, f, g, h] => Value::Int(i64::from_be_bytes([a, b, c, d, e, f, g, h])),
-        _ => encoded.try_into().map_or(Value::Null, Value::Id),
-    }
-}
-
-/// The bytes that take the place of `encoded`; `None` if it stays.
-pub(crate) fn encode(spot: &Spot, encoded: &[u8], edit: Edit) -> Option<Inline> {
-    match (edit, spot.form) {
-        (Edit::Int(number), None) => {
-            let bytes = number.to_be_bytes();
-            Some(Inline::from_slice(bytes.get(8usize.checked_sub(encoded.len())?..)?))
-        }
-        (Edit::Id(id), None) => Some(Inline::from_slice(&id)),
-        (Edit::Text(text), Some(form)) => Some(text_bytes(form, &text)),
-        (Edit::Null, Some(form)) => Some(match form {
-            Form::Classic(_) => Inline::from_slice(&(-1i16).to_be_bytes()),
-            Form::Compact(_) => Inline::from_slice(&[0]),
-        }),
-        _ => None,
-    }
-}
-
-/// A string of at most 32,767 bytes as `form` writes it.
-fn text_bytes(form: Form, text: &[u8]) -> Inline {
-    let mut out = Inline::new();
-    match form {
-        Form::Classic(_) => out.extend_from_slice(&i16::try_from(text.len()).unwrap_or(i16::MAX).to_be_bytes()),
-        Form::Compact(_) => varint::put(&mut out, narrow(text.len()) + 1),
-    }
-    out.extend_from_slice(text);
-    out
 }
 
 /// Writes a number into the first `len` bytes as a varint of just that many.

@@ -10,7 +10,7 @@ mod parse;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-pub(crate) use compile::{Form, Nullable, Op, Place};
+pub(crate) use compile::{Encoding, Form, Nullable, Op, Place};
 
 use crate::ids::{ApiKey, Direction};
 use crate::meaning::{Meaning, Meanings};
@@ -191,6 +191,11 @@ impl Layout {
     /// Whether it ends in tagged fields, so that a filler has a place.
     pub fn is_flexible(&self) -> bool {
         self.flexible
+    }
+
+    /// Whether it lists brokers: an entry that clients cannot reach would have to be left out.
+    pub fn lists_brokers(&self) -> bool {
+        self.facts.iter().any(|fact| fact.meaning == Meaning::BrokerId && fact.role != Role::Alone)
     }
 
     /// Which way it goes.

@@ -41,7 +41,10 @@ pub fn put(out: &mut impl Extend<u8>, mut value: u32) {
     out.extend([low(value)]);
 }
 
-/// Appends `value`, which must be below 2²⁸, in exactly four bytes; every reader of Kafka's takes padded varints.
+/// The most that [`put_padded`] can write.
+pub const MOST_PADDED: u32 = (1 << 28) - 1;
+
+/// Appends `value`, at most [`MOST_PADDED`], in exactly four bytes; every reader of Kafka's takes padded varints.
 pub fn put_padded(out: &mut impl Extend<u8>, value: u32) {
     out.extend([low(value) | 0x80, low(value >> 7) | 0x80, low(value >> 14) | 0x80, low(value >> 21)]);
 }

@@ -1,1 +1,28 @@
-//! Where a message goes: the graph of routers and the engine that runs it
+//! Where a message goes: the graph of routers, and the engine that runs one client connection through it.
+//!
+//! ```text
+//!                        ┌──────────────────── Engine ────────────────────┐
+//!   bytes of the client  │ head ─► course ─┬─ Stream  ─► passage ──────────┼─► lane (one broker)
+//!   ────────────────────►│                 ├─ Gather  ─► rewrite ──────────┼─► lane
+//!                        │                 ├─ Whole   ─► steps, legs ──────┼─► lanes
+//!                        │                 └─ Ours    ─► answer            │
+//!   ◄────────────────────│ slots: answers in the order of the questions ◄──┼── bytes of the lanes
+//!                        └─────────────────────────────────────────────────┘
+//! ```
+//!
+//! Nothing here opens a socket, reads a clock or awaits: bytes and time go in, moves and effects come out. The invariants of
+//! the engine are in [`engine::Engine::check`].
+
+pub mod apis;
+pub mod budget;
+pub mod engine;
+pub mod graph;
+pub mod kind;
+pub mod nodes;
+pub mod path;
+pub mod router;
+pub mod topology;
+
+pub use engine::Engine;
+pub use graph::{Door, Limits, Target};
+pub use topology::{ClusterIndex, Destination, Topology};

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Like a broker, a connection reads its next request only after it has dealt with the last one. Threads, no runtime;
-//! everything listens on 127.0.0.1 at ports that the system chooses.
+//! everything listens on 127.0.0.1.
 
 mod answers;
 mod connection;
@@ -125,7 +125,7 @@ impl Fake {
         self.requests().into_iter().filter(|request| request.key == key).collect()
     }
 
-    /// The first request, past or to come, that fits.
+    /// The first request, past or to come, that fits. `fits` must not ask the cluster itself.
     ///
     /// # Errors
     /// None in time.
@@ -149,6 +149,14 @@ impl Fake {
     /// Every answer written so far.
     pub fn sent(&self) -> Vec<Sent> {
         self.world.ledger.sent()
+    }
+
+    /// The first answer, past or to come, that fits.
+    ///
+    /// # Errors
+    /// None in time.
+    pub fn wait_for_sent(&self, fits: impl Fn(&Sent) -> bool, within: Duration) -> Result<Sent> {
+        self.world.ledger.wait_for_sent(fits, within)
     }
 
     /// Number of connections ever accepted.

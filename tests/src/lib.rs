@@ -1,5 +1,12 @@
 //! The test kit.
 pub mod apis;
+pub mod artifacts;
 pub mod batch;
+pub mod client;
+pub mod cluster;
 pub mod fake;
+pub mod ports;
+pub mod process;
 pub mod raw;
+pub mod skein;
+pub mod workplace;

@@ -36,8 +36,10 @@ pub enum Closing {
 pub enum Outcome {
     /// A frame came.
     Answered(Answer),
-    /// The connection ended.
+    /// The connection ended between two frames.
     Closed(Closing),
+    /// The connection ended within a frame.
+    Cut(Closing),
 }
 
 /// One frame received.
@@ -200,6 +202,7 @@ impl Raw {
         match self.outcome(within)? {
             Outcome::Answered(answer) => Ok(answer),
             Outcome::Closed(closing) => bail!("closed ({closing:?}) instead of an answer"),
+            Outcome::Cut(closing) => bail!("closed ({closing:?}) in the middle of a frame"),
         }
     }
 
@@ -228,7 +231,7 @@ impl Raw {
         ensure!((4..=LARGEST).contains(&length), "a frame of {length} bytes");
         let mut frame = vec![0; usize::try_from(length)?];
         if let Some(closing) = self.fill(&mut frame, deadline, Start::InFrame)? {
-            bail!("closed ({closing:?}) in the middle of a frame of {length} bytes");
+            return Ok(Outcome::Cut(closing));
         }
         let mut rest = Bytes::from(frame);
         let id = rest.split_to(4);
@@ -238,7 +241,7 @@ impl Raw {
     /// The answers that still come, until the other side closes.
     ///
     /// # Errors
-    /// It does not close in time.
+    /// It does not close in time, or within a frame.
     pub fn until_closed(&mut self, within: Duration) -> Result<(Vec<Answer>, Closing)> {
         let deadline = Instant::now() + within;
         let mut answers = Vec::new();
@@ -247,6 +250,7 @@ impl Raw {
             match waited.with_context(|| format!("not closed within {within:?}, {} answers came", answers.len()))? {
                 Outcome::Answered(answer) => answers.push(answer),
                 Outcome::Closed(closing) => return Ok((answers, closing)),
+                Outcome::Cut(closing) => bail!("closed ({closing:?}) in the middle of a frame"),
             }
         }
     }

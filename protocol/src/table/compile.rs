@@ -20,6 +20,17 @@ pub(crate) enum Nullable {
     No,
 }
 
+/// How a value is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    /// In as many bytes as its type has.
+    Fixed,
+    /// As a string; its length, where it is no varint, takes two bytes.
+    Text(Form),
+    /// As bytes; the length takes four.
+    Blob(Form),
+}
+
 /// Where a section of tagged fields stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {

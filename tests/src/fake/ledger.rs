@@ -142,6 +142,10 @@ impl Ledger {
         })
     }
 
+    pub(super) fn wait_for_sent(&self, fits: impl Fn(&Sent) -> bool, within: Duration) -> Result<Sent> {
+        self.wait(within, |pages| pages.sent.iter().find(|sent| fits(sent)).copied())
+    }
+
     pub(super) fn wait_closed(&self, connection: usize, within: Duration) -> Result<()> {
         self.wait(within, |pages| (!pages.open.contains(&connection)).then_some(()))
     }

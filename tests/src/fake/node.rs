@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 
 use super::script::Gate;
 use super::{World, connection, ledger, lock};
+use crate::ports;
 
 /// A broker, running or killed.
 pub(super) struct Node {
@@ -24,9 +25,9 @@ struct Running {
 }
 
 impl Node {
-    /// Listens at a port that the system chooses.
+    /// Listens at a free port, which is still free when the node has been killed.
     pub(super) fn start(id: i32, world: &Arc<World>) -> Result<Node> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("a port for a node")?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, ports::block(1)?)).context("a port for a node")?;
         let address = listener.local_addr()?;
         Ok(Node { id, address, running: Some(accepting(id, listener, world)) })
     }

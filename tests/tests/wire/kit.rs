@@ -152,9 +152,7 @@ fn a_large_fetch_passes_and_is_told_by_its_checksum() -> Result<()> {
     })?;
     assert!(length > 20 << 20);
     assert_eq!(head, [0, 0, 0, 1]);
-    // The last piece may be read before it is written into the ledger.
-    fake.wait_for(|_| !fake.sent().is_empty(), SOON).ok();
-    let sent = fake.sent().pop().unwrap();
+    let sent = fake.wait_for_sent(|sent| sent.key == FETCH, SOON)?;
     assert_eq!((sent.bytes, sent.crc), (length - 4, crc));
     Ok(())
 }
@@ -256,13 +254,15 @@ fn a_killed_node_refuses_until_it_is_restarted() -> Result<()> {
     let (mut fake, mut raw) = cluster()?;
     let mut other = Raw::connect(fake.address(7)?)?;
     raw.call(1, &request::metadata(1, None))?;
+    let connection = fake.requests()[0].connection;
     fake.kill(1)?;
     raw.closed(SOON)?;
     assert!(Raw::connect(fake.address(1)?).is_err());
-    fake.wait_closed(1, SOON)?;
+    fake.wait_closed(connection, SOON)?;
     other.call(1, &request::metadata(1, None))?;
     fake.restart(1)?;
-    Raw::connect(fake.address(1)?)?.call(1, &request::metadata(1, None))?;
+    let mut again = Raw::connect(fake.address(1)?)?;
+    again.call(1, &request::metadata(1, None))?;
     assert_eq!(fake.open_connections().len(), 2);
     Ok(())
 }

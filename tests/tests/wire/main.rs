@@ -1,3 +1,14 @@
 //! The proxy against brokers and clients that do what real ones will not do on demand.
+//!
+//! Each test has a fake cluster and a proxy of its own; `kit` needs no proxy.
 
+mod broken;
+mod hostile;
+mod identity;
 mod kit;
+mod loss;
+mod order;
+mod producers;
+mod stage;
+mod versions;
+mod volume;

@@ -1,0 +1,45 @@
+//! Which error code stands for an answer that never comes. Clients accept a closed set of codes per API; one that is not in
+//! it is an exception to them, not a retry.
+
+use skein_protocol::code::Code;
+use skein_protocol::ids::ApiKey;
+
+use crate::router::Lost;
+
+/// The code for a request whose broker is lost; `None`: no code says it, and the client's connection closes.
+pub fn code(key: ApiKey, lost: Lost) -> Option<Code> {
+    match (key, lost) {
+        // librdkafka reads 7 as "possibly persisted" and 6 as "not persisted".
+        (ApiKey::PRODUCE, Lost::Unknown) => Some(Code::REQUEST_TIMED_OUT),
+        (
+            ApiKey::PRODUCE
+            | ApiKey::FETCH
+            | ApiKey::LIST_OFFSETS
+            | ApiKey::OFFSET_FOR_LEADER_EPOCH
+            | ApiKey::DELETE_RECORDS
+            | ApiKey::DESCRIBE_PRODUCERS
+            | ApiKey::SHARE_FETCH
+            | ApiKey::SHARE_ACKNOWLEDGE,
+            _,
+        ) => Some(Code::NOT_LEADER_OR_FOLLOWER),
+        (
+            ApiKey::JOIN_GROUP
+            | ApiKey::SYNC_GROUP
+            | ApiKey::HEARTBEAT
+            | ApiKey::LEAVE_GROUP
+            | ApiKey::CONSUMER_GROUP_HEARTBEAT
+            | ApiKey::SHARE_GROUP_HEARTBEAT
+            | ApiKey::OFFSET_FETCH
+            | ApiKey::OFFSET_COMMIT
+            | ApiKey::TXN_OFFSET_COMMIT
+            | ApiKey::ADD_OFFSETS_TO_TXN
+            | ApiKey::ADD_PARTITIONS_TO_TXN
+            | ApiKey::END_TXN
+            | ApiKey::INIT_PRODUCER_ID
+            | ApiKey::DESCRIBE_GROUPS,
+            _,
+        ) => Some(Code::NOT_COORDINATOR),
+        (ApiKey::FIND_COORDINATOR, _) => Some(Code::COORDINATOR_NOT_AVAILABLE),
+        _ => None,
+    }
+}

@@ -1,0 +1,373 @@
+//! One client connection, as a state machine: bytes and time go in, moves and effects come out.
+//!
+//! The shell reads from the client and from each lane, shows what has arrived to [`Engine::from_client`] or
+//! [`Engine::from_lane`], does what the [`Move`] says, and then what [`Engine::poll`] gives, in that order. Bytes that pass
+//! stay in the buffer that they were read into; edits of the same width have been made there.
+
+mod check;
+mod incoming;
+mod lanes;
+mod login;
+mod plan;
+mod slots;
+mod work;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use skein_filters::{Client, Tag};
+use skein_protocol::ids::{ApiKey, VirtualNodeId};
+use skein_protocol::varint::Inline;
+use skein_protocol::Malformed;
+
+pub use self::lanes::LaneId;
+use self::incoming::Incoming;
+use self::lanes::Lane;
+use self::login::Login;
+use self::plan::Plans;
+use self::slots::Slots;
+use self::work::Work;
+use crate::graph::Door;
+use crate::topology::{ClusterIndex, Destination, Topology};
+
+/// Where bytes go out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Out {
+    /// To the client.
+    Client,
+    /// To a broker.
+    Lane(LaneId),
+}
+
+/// What to do with the input that was shown.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Move {
+    /// So many contiguous bytes are needed; fewer were there.
+    Need(usize),
+    /// So many bytes go out as they are; they may reach beyond the input, and what is still to come of them is not shown.
+    Keep(u32, Out),
+    /// So many bytes of the input are left out, and these go out.
+    Put(u32, Inline, Out),
+    /// So many zero bytes go out; nothing of the input is taken.
+    Zeros(u32, Out),
+    /// So many bytes of the input are done with; they may reach beyond it. 0: look again once the effects are carried out.
+    Take(u32),
+    /// Nothing can be done with this input until something else has happened.
+    Wait,
+    /// The client's connection is over, once what was put out before has left.
+    Close(Reason),
+    /// The lane is over: [`Engine::lane_lost`] follows.
+    Hang(Fault),
+}
+
+/// What to do besides.
+#[derive(Debug)]
+pub enum Effect {
+    /// Send a frame, its length included, to a broker.
+    Send(LaneId, Bytes),
+    /// Send a frame, its length included, to the client.
+    Answer(Bytes),
+    /// Connect a lane; [`Engine::lane_up`] or [`Engine::lane_lost`] follows.
+    Dial(LaneId, Destination),
+    /// Close a lane, which the engine knows to be lost.
+    Hang(LaneId, Fault),
+    /// Find something out; [`Engine::learned`] follows.
+    Ask(ClusterIndex, Need),
+    /// What this connection found out of a cluster, for all.
+    Told(ClusterIndex, Topology),
+    /// Something worth telling.
+    Note(Note),
+    /// The client's connection is over, once what was put out before has left.
+    Close(Reason),
+}
+
+/// What is to be found out of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// What its brokers offer: asked before any login.
+    Offer,
+    /// Its cluster id and its brokers.
+    Identity,
+    /// Where its brokers are now, since one was not where it was said to be.
+    Again,
+}
+
+/// Why a client's connection ends.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Reason {
+    /// It broke the protocol.
+    #[error("the client sent what is not Kafka: {0}")]
+    Malformed(Malformed),
+    /// An API or version that was not offered.
+    #[error("the client sent API key {key} version {version}, which was not offered")]
+    NotOffered {
+        /// The key.
+        key: i16,
+        /// The version.
+        version: i16,
+    },
+    /// Something other than a login on a listener that wants one first.
+    #[error("the client sent {key:?} before it had logged in")]
+    BeforeLogin {
+        /// The API.
+        key: ApiKey,
+    },
+    /// SaslHandshake v0, after which tokens come without frames.
+    #[error("the client sent SaslHandshake version 0; version 1 is needed")]
+    OldHandshake,
+    /// A request that says it is a broker's.
+    #[error("the client sent {key:?} as a replica")]
+    Replica {
+        /// The API.
+        key: ApiKey,
+    },
+    /// A completed request above the cap of its API.
+    #[error("the client sent {key:?} of {length} bytes; at most {cap} are right")]
+    TooLarge {
+        /// The API.
+        key: ApiKey,
+        /// Bytes of the frame.
+        length: u32,
+        /// The cap.
+        cap: u32,
+    },
+    /// A frame that did not arrive in time.
+    #[error("the client's request did not arrive in time")]
+    Stalled,
+    /// A broker was lost in the middle of an answer that had begun to pass.
+    #[error("a broker was lost in the middle of an answer")]
+    AnswerCut,
+    /// A broker was lost, and no error code can say so for this request.
+    #[error("a broker was lost, and {key:?} has no answer that says so")]
+    NoAnswer {
+        /// The API.
+        key: ApiKey,
+    },
+    /// A Produce without answers failed; closing is how a broker says so.
+    #[error("a Produce with acks=0 could not be passed on")]
+    Unacknowledged,
+    /// The node that the connection came to belongs to no route.
+    #[error("node {0} belongs to no route")]
+    NoSuchNode(VirtualNodeId),
+    /// What had to be known of the cluster was not to be had in time.
+    #[error("the cluster could not be reached")]
+    Unreachable,
+    /// The one lane of a relayed login was lost.
+    #[error("the broker closed the connection on which the client had logged in")]
+    LoginLost,
+}
+
+impl Reason {
+    /// The word for it in metrics and logs: from a closed list.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Malformed(_) => "malformed",
+            Self::NotOffered { .. } => "not_offered",
+            Self::BeforeLogin { .. } => "before_login",
+            Self::OldHandshake => "old_handshake",
+            Self::Replica { .. } => "replica",
+            Self::TooLarge { .. } => "too_large",
+            Self::Stalled => "stalled",
+            Self::AnswerCut => "answer_cut",
+            Self::NoAnswer { .. } => "no_answer",
+            Self::Unacknowledged => "unacknowledged",
+            Self::NoSuchNode(_) => "no_such_node",
+            Self::Unreachable => "unreachable",
+            Self::LoginLost => "login_lost",
+        }
+    }
+}
+
+/// What is wrong with a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The broker broke the protocol.
+    #[error("the broker sent what is not Kafka: {0}")]
+    Malformed(Malformed),
+    /// An answer to something that was not asked.
+    #[error("an answer with correlation id {found} came, where {expected:?} was due")]
+    Correlation {
+        /// What came.
+        found: i32,
+        /// What was due; `None` if nothing was.
+        expected: Option<i32>,
+    },
+    /// An answer that must be completed is above the cap.
+    #[error("an answer of {length} bytes that must be completed; at most {cap} are right")]
+    TooLarge {
+        /// Bytes of the frame.
+        length: u32,
+        /// The cap.
+        cap: u32,
+    },
+    /// No answer in the time that the request granted, and the margin.
+    #[error("the broker did not answer in time")]
+    Late,
+    /// An answer to a question of ours that could not be read.
+    #[error("the broker's answer to a question could not be read")]
+    Unread,
+}
+
+/// Something worth telling, which changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// A broker was left out of an answer, since no address is declared for it.
+    Unlisted(VirtualNodeId),
+    /// A request was answered with an error of ours, since its broker was lost.
+    Refused(ApiKey, skein_protocol::code::Code),
+}
+
+/// One client connection.
+pub struct Engine {
+    door: Arc<Door>,
+    client: Client,
+    at: Option<VirtualNodeId>,
+    login: Login,
+    views: Vec<View>,
+    plans: Plans,
+    slots: Slots,
+    lanes: Vec<Lane>,
+    incoming: Incoming,
+    /// When the request that is arriving began to, and its bytes if they are known. Set while there is a part of one.
+    arrival: Option<(Instant, u32)>,
+    work: Option<Work>,
+    effects: VecDeque<Effect>,
+    /// Set when nothing more is taken from the client; it closes once all answers have left.
+    closing: Option<Reason>,
+    /// Set while memory for a completed frame could not be had.
+    starved: Option<Instant>,
+    /// Answers of a lane that were not due.
+    late_replies: u64,
+}
+
+/// What this connection knows of a cluster.
+struct View {
+    cluster: ClusterIndex,
+    topology: Arc<Topology>,
+    tag: Option<Tag>,
+    /// Until when an answer to a question is waited for. Set when it is asked.
+    asked: Option<Instant>,
+    /// Since when a request has been waiting for something to be known.
+    since: Option<Instant>,
+}
+
+impl Engine {
+    /// A connection that came to node `at` of a door, or to its bootstrap address. `known`: what is known of its clusters.
+    pub fn new(door: Arc<Door>, client: Client, at: Option<VirtualNodeId>, known: &[(ClusterIndex, Arc<Topology>)]) -> Self {
+        let views = door.clusters.iter().map(|cluster| {
+            let found = known.iter().find(|(known, _)| known == cluster);
+            let topology = found.map(|(_, topology)| Arc::clone(topology)).unwrap_or_default();
+            View { cluster: *cluster, tag: topology.tag(), topology, asked: None, since: None }
+        });
+        Self {
+            login: Login::new(door.login),
+            views: views.collect(),
+            door,
+            client,
+            at,
+            plans: Plans::default(),
+            slots: Slots::default(),
+            lanes: Vec::new(),
+            incoming: Incoming::Idle,
+            arrival: None,
+            work: None,
+            effects: VecDeque::new(),
+            closing: None,
+            starved: None,
+            late_replies: 0,
+        }
+    }
+
+    /// The next effect. They are to be carried out in order, after the move that the same call gave.
+    pub fn poll(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    /// Something is known of a cluster that was not, or is known to be out of reach (`None`).
+    pub fn learned(&mut self, cluster: ClusterIndex, topology: Option<Arc<Topology>>) {
+        let Some(view) = self.views.iter_mut().find(|view| view.cluster == cluster) else { return };
+        view.asked = None;
+        if let Some(topology) = topology {
+            view.tag = topology.tag();
+            view.topology = topology;
+            view.since = None;
+        }
+    }
+
+    /// Time has passed.
+    pub fn tick(&mut self, now: Instant) {
+        if self.starved.is_some_and(|until| until <= now) {
+            self.starved = None;
+        }
+        if self.arrives_by().is_some_and(|by| by <= now) {
+            self.arrival = None;
+            self.effects.push_back(Effect::Close(Reason::Stalled));
+        }
+        for view in &mut self.views {
+            if view.asked.is_some_and(|until| until <= now) {
+                view.asked = None;
+            }
+        }
+        self.late_lanes(now);
+    }
+
+    /// When the request that is arriving must have arrived: a second per 64 KiB is slow enough for anyone.
+    fn arrives_by(&self) -> Option<Instant> {
+        let (begun, length) = self.arrival?;
+        begun.checked_add(self.door.limits.frame_arrival + Duration::from_secs(u64::from(length >> 16)))
+    }
+
+    /// When [`Engine::tick`] is due.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let lanes = self.lanes.iter().filter_map(Lane::due);
+        let views = self.views.iter().filter_map(|view| view.asked);
+        lanes.chain(views).chain(self.arrives_by()).chain(self.starved).min()
+    }
+
+    /// Requests that have no answer yet.
+    pub fn open_requests(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether nothing is under way: no part of a request, no answer outstanding.
+    pub fn is_idle(&self) -> bool {
+        self.slots.is_empty() && matches!(self.incoming, Incoming::Idle) && self.effects.is_empty()
+    }
+
+    /// Who the client is.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    fn view(&self, cluster: ClusterIndex) -> Option<&View> {
+        self.views.iter().find(|view| view.cluster == cluster)
+    }
+
+    fn tag(&self, cluster: ClusterIndex) -> Option<Tag> {
+        self.view(cluster)?.tag
+    }
+
+    /// Asks, unless that has been done.
+    fn ask(&mut self, now: Instant, cluster: ClusterIndex, need: Need) {
+        let until = now + self.door.limits.patience;
+        if let Some(view) = self.views.iter_mut().find(|view| view.cluster == cluster)
+            && view.asked.is_none()
+        {
+            view.asked = Some(until);
+            self.effects.push_back(Effect::Ask(cluster, need));
+        }
+    }
+
+    /// Takes nothing more from the client; closes once all answers have left.
+    fn close(&mut self, reason: Reason) {
+        self.closing.get_or_insert(reason);
+    }
+
+    fn note_unlisted(&mut self, memo: &skein_filters::Memo) {
+        if let Some(node) = memo.last_unlisted {
+            self.effects.push_back(Effect::Note(Note::Unlisted(node)));
+        }
+    }
+}

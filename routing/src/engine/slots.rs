@@ -1,0 +1,123 @@
+//! Answer slots: one per request, in the order in which the requests came. Answers leave in that order.
+
+use std::collections::VecDeque;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use skein_protocol::frame::Head;
+use skein_protocol::outline::Outline;
+use skein_protocol::varint::narrow;
+
+use super::{Effect, Engine, Reason};
+
+/// The number of a request on its connection, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct SlotId(pub(super) u64);
+
+/// A request that has no answer yet, or whose answer waits for its turn.
+pub(super) struct Slot {
+    pub(super) head: Head,
+    pub(super) outline: Outline,
+    pub(super) state: SlotState,
+}
+
+/// How far a request has come.
+#[derive(Debug)]
+pub(super) enum SlotState {
+    /// Its body is still arriving.
+    Arriving,
+    /// A broker has it, or a step works on it.
+    Asked,
+    /// Its answer is passing.
+    Passing,
+    /// Its answer waits for its turn: a frame with its length.
+    Ready(Bytes),
+    /// It has no answer: a Produce with acks = 0.
+    Silent,
+    /// It has none, and the connection ends when its turn comes.
+    Doomed(Reason),
+}
+
+/// All of them.
+#[derive(Default)]
+pub(super) struct Slots {
+    queue: VecDeque<Slot>,
+    /// The number of the first.
+    first: u64,
+}
+
+impl Slots {
+    pub(super) fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Slot> {
+        self.queue.iter()
+    }
+
+    pub(super) fn push(&mut self, head: Head, outline: Outline) -> SlotId {
+        self.queue.push_back(Slot { head, outline, state: SlotState::Arriving });
+        SlotId(self.first + u64::from(narrow(self.queue.len() - 1)))
+    }
+
+    pub(super) fn get_mut(&mut self, id: SlotId) -> Option<&mut Slot> {
+        let index = id.0.checked_sub(self.first)?;
+        self.queue.get_mut(usize::try_from(index).ok()?)
+    }
+
+    /// Whether a slot is the one whose answer leaves next.
+    pub(super) fn is_first(&self, id: SlotId) -> bool {
+        id.0 == self.first && !self.queue.is_empty()
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Slot> {
+        let slot = self.queue.pop_front();
+        self.first += u64::from(slot.is_some());
+        slot
+    }
+
+    /// Takes back the request that came last: it was none.
+    pub(super) fn drop_last(&mut self) {
+        self.queue.pop_back();
+    }
+
+    fn front(&self) -> Option<&SlotState> {
+        self.queue.front().map(|slot| &slot.state)
+    }
+}
+
+impl Engine {
+    /// An answer is there: a frame without its length.
+    pub(super) fn answered(&mut self, id: SlotId, frame: &[u8]) {
+        let mut framed = BytesMut::with_capacity(frame.len() + 4);
+        framed.put_u32(narrow(frame.len()));
+        framed.put_slice(frame);
+        self.set(id, SlotState::Ready(framed.freeze()));
+    }
+
+    /// Something was decided about a slot; whatever is first in line and done leaves.
+    pub(super) fn set(&mut self, id: SlotId, state: SlotState) {
+        if let Some(slot) = self.slots.get_mut(id) {
+            slot.state = state;
+        }
+        self.settle();
+    }
+
+    /// Lets go of what is first in line and done.
+    pub(super) fn settle(&mut self) {
+        while let Some(SlotState::Ready(_) | SlotState::Silent | SlotState::Doomed(_)) = self.slots.front() {
+            let Some(slot) = self.slots.pop() else { return };
+            match slot.state {
+                SlotState::Ready(answer) => self.effects.push_back(Effect::Answer(answer)),
+                SlotState::Doomed(reason) => {
+                    self.effects.push_back(Effect::Close(reason.clone()));
+                    self.close(reason);
+                }
+                SlotState::Silent | SlotState::Arriving | SlotState::Asked | SlotState::Passing => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! A request that goes to several brokers: steps, legs, and what follows when all legs are answered or lost.
+//!
+//! It is a barrier, so there is one at a time. Routers nest: a leg may itself be routed as a whole by the next level, whose
+//! answer is then the leg's.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use skein_filters::{Edge, Tag};
+use skein_protocol::Malformed;
+use skein_protocol::Meanings;
+use skein_protocol::frame::{self, Head};
+use skein_protocol::ids::{Direction, VirtualNodeId};
+use skein_protocol::outline::{OUTLINED, Outline};
+use skein_protocol::rewrite::{Rewritten, rewrite};
+use skein_protocol::table::Table;
+
+use super::lanes::{LaneId, LaneState, Purpose, Ticket, framed, write};
+use super::slots::{SlotId, SlotState};
+use super::{Effect, Engine, Reason};
+use crate::apis::loss;
+use crate::graph::{Descent, Level, Manner};
+use crate::path::{Seen, Translator};
+use crate::router::{Leg, Lost, Reply, Request, Step, Then};
+use crate::topology::Destination;
+
+/// The most steps that a request may take: learning twice and asking twice at each of a few levels is far below.
+const MOST_STEPS: u16 = 64;
+
+/// What is under way for one request.
+pub(super) struct Work {
+    slot: SlotId,
+    head: Head,
+    /// The edges down to the router that routes it, the face first.
+    edges: Vec<Arc<dyn Edge>>,
+    tasks: Vec<Task>,
+    legs: Vec<Sent>,
+    steps: u16,
+}
+
+/// What one router has to do for it.
+struct Task {
+    level: Arc<Level>,
+    /// The task that it is a leg of: its number, the leg's, and the edges between the two.
+    parent: Option<(usize, usize, Vec<Arc<dyn Edge>>)>,
+    then: Option<Then>,
+    replies: Vec<Option<Reply>>,
+    left: usize,
+}
+
+/// A leg that went to a broker.
+struct Sent {
+    task: usize,
+    index: usize,
+    edges: Vec<Arc<dyn Edge>>,
+    to: Destination,
+    done: bool,
+}
+
+impl Work {
+    /// Legs that are neither answered nor lost.
+    pub(super) fn open_legs(&self) -> usize {
+        self.legs.iter().filter(|leg| !leg.done).count()
+    }
+}
+
+impl Engine {
+    /// Begins with a request that is complete: `body` is its frame without its length.
+    pub(super) fn start_work(
+        &mut self, now: Instant, head: &Head, mut body: Vec<u8>, edges: Vec<Arc<dyn Edge>>, level: &Arc<Level>,
+        at: Option<VirtualNodeId>,
+    ) -> Result<(), Malformed> {
+        let mut outline = Outline::default();
+        translate(&edges, head, Direction::ToBroker, self.only_tag(), &mut body, &mut outline)?;
+        let slot = self.slots.push(*head, outline);
+        if let Some(slot) = self.slots.get_mut(slot) {
+            slot.state = SlotState::Asked;
+        }
+        let root = Task { level: Arc::clone(level), parent: None, then: None, replies: Vec::new(), left: 0 };
+        self.work = Some(Work { slot, head: *head, edges, tasks: vec![root], legs: Vec::new(), steps: 0 });
+        let request = Request { head: *head, at, frame: Bytes::from(body) };
+        let step = level.router.route(request, &self.client);
+        self.run(now, 0, step);
+        Ok(())
+    }
+
+    /// The tag of the cluster, if there is only one.
+    fn only_tag(&self) -> Option<Tag> {
+        match self.views.as_slice() {
+            [only] => only.tag,
+            _ => None,
+        }
+    }
+
+    /// Carries a step out.
+    fn run(&mut self, now: Instant, task: usize, step: Step) {
+        let Some(work) = &mut self.work else { return };
+        work.steps += 1;
+        let bounded = work.steps <= MOST_STEPS;
+        let is_root = work.tasks.get(task).is_some_and(|task| task.parent.is_none());
+        match step {
+            _ if !bounded => self.deliver(now, task, Err(Lost::Unknown)),
+            Step::Answer(frame) => self.deliver(now, task, Ok(frame)),
+            Step::Silence if is_root => {
+                let slot = work.slot;
+                self.work = None;
+                self.set(slot, SlotState::Silent);
+            }
+            Step::Refuse(code) if is_root => {
+                let (slot, head) = (work.slot, work.head);
+                self.work = None;
+                let outline = self.slots.get_mut(slot).map(|slot| std::mem::take(&mut slot.outline)).unwrap_or_default();
+                self.refuse(slot, &head, &outline, code);
+            }
+            Step::Silence | Step::Refuse(_) => self.deliver(now, task, Err(Lost::Unsent)),
+            Step::Send { legs, .. } if legs.is_empty() => self.deliver(now, task, Err(Lost::Unsent)),
+            Step::Send { legs, then } => {
+                if let Some(task) = work.tasks.get_mut(task) {
+                    task.then = Some(then);
+                    task.left = legs.len();
+                    task.replies = legs.iter().map(|_| None).collect();
+                }
+                for (index, leg) in legs.into_iter().enumerate() {
+                    self.start_leg(now, task, index, leg);
+                }
+            }
+        }
+    }
+
+    /// Sends a leg on its way.
+    fn start_leg(&mut self, now: Instant, task: usize, index: usize, leg: Leg) {
+        let Some(work) = &self.work else { return };
+        let head = work.head;
+        let Some(level) = work.tasks.get(task).map(|task| Arc::clone(&task.level)) else { return };
+        let Some(target) = level.routes.get(&leg.route) else { return self.reply(now, task, index, Err(Lost::Unsent)) };
+        let edges = vec![level.router.edge(leg.route)];
+        let manner = Manner::Gather(frame::LONGEST);
+        let mut body = leg.frame.to_vec();
+        match target.descend(&head, leg.at, &self.client, edges, manner) {
+            Descent::One { path, .. } => {
+                let edges = path.edges().to_vec();
+                let tag = self.tag(path.to.cluster);
+                match translate(&edges, &head, Direction::ToBroker, tag, &mut body, &mut Outline::off()) {
+                    Ok(seen) => self.send_leg(now, Sent { task, index, edges, to: path.to, done: false }, body, &seen),
+                    Err(_) => self.reply(now, task, index, Err(Lost::Unsent)),
+                }
+            }
+            Descent::Whole { edges, level, at, .. } => {
+                let translated = translate(&edges, &head, Direction::ToBroker, None, &mut body, &mut Outline::off());
+                let Some(work) = &mut self.work else { return };
+                let inner = Task { level: Arc::clone(&level), parent: Some((task, index, edges)), then: None, replies: Vec::new(), left: 0 };
+                work.tasks.push(inner);
+                let number = work.tasks.len() - 1;
+                if translated.is_err() {
+                    return self.deliver(now, number, Err(Lost::Unsent));
+                }
+                let step = level.router.route(Request { head, at, frame: Bytes::from(body) }, &self.client);
+                self.run(now, number, step);
+            }
+            Descent::Refuse(_) | Descent::NoSuchNode => self.reply(now, task, index, Err(Lost::Unsent)),
+        }
+    }
+
+    fn send_leg(&mut self, now: Instant, sent: Sent, mut body: Vec<u8>, seen: &Seen) {
+        let (task, index) = (sent.task, sent.index);
+        let id = self.lane(sent.to);
+        let state = self.reach(now, id);
+        if let LaneState::Failed(_) = state {
+            return self.reply(now, task, index, Err(Lost::Unsent));
+        }
+        let Some(work) = &mut self.work else { return };
+        work.legs.push(sent);
+        let leg = work.legs.len() - 1;
+        let grant = self.door.limits.answer_margin + std::time::Duration::from_millis(u64::from(seen.wait_ms));
+        let Some(lane) = self.lane_mut(id) else { return };
+        let correlation = lane.correlation();
+        write(&mut body, frame::CORRELATION, correlation.to_be_bytes());
+        lane.push(now, Ticket { correlation, purpose: Purpose::Leg(leg), grant });
+        let frame = framed(&body);
+        if state == LaneState::Up {
+            self.effects.push_back(Effect::Send(id, frame));
+        } else {
+            lane.queued.push(frame);
+        }
+        let _: LaneId = id;
+    }
+
+    /// A leg that went to a broker is answered or lost. A second reply to one is ignored and counted.
+    pub(super) fn leg_done(&mut self, now: Instant, leg: usize, reply: Reply) {
+        let Some(work) = &mut self.work else {
+            self.late_replies += 1;
+            return;
+        };
+        let head = work.head;
+        let Some(sent) = work.legs.get_mut(leg).filter(|sent| !sent.done) else {
+            self.late_replies += 1;
+            return;
+        };
+        sent.done = true;
+        let (task, index, edges, cluster) = (sent.task, sent.index, std::mem::take(&mut sent.edges), sent.to.cluster);
+        let tag = self.tag(cluster);
+        self.reply(now, task, index, up(&edges, &head, tag, reply));
+    }
+
+    /// A leg of a task has its reply, in the words of the task's level.
+    fn reply(&mut self, now: Instant, task: usize, index: usize, reply: Reply) {
+        let Some(work) = &mut self.work else { return };
+        let Some(task_mut) = work.tasks.get_mut(task) else { return };
+        if let Some(place) = task_mut.replies.get_mut(index)
+            && place.is_none()
+        {
+            *place = Some(reply);
+            task_mut.left -= 1;
+        }
+        if task_mut.left > 0 {
+            return;
+        }
+        let Some(then) = task_mut.then.take() else { return };
+        let replies = std::mem::take(&mut task_mut.replies).into_iter().map(|reply| reply.unwrap_or(Err(Lost::Unsent)));
+        let step = then(replies.collect());
+        self.run(now, task, step);
+    }
+
+    /// A task is done.
+    fn deliver(&mut self, now: Instant, task: usize, reply: Reply) {
+        let Some(work) = &mut self.work else { return };
+        let head = work.head;
+        let parent = work.tasks.get_mut(task).and_then(|task| task.parent.take());
+        if let Some((parent, index, edges)) = parent {
+            return self.reply(now, parent, index, up(&edges, &head, None, reply));
+        }
+        let slot = work.slot;
+        let edges = std::mem::take(&mut work.edges);
+        self.work = None;
+        match up(&edges, &head, self.only_tag(), reply) {
+            Ok(frame) => {
+                let mut frame = frame.to_vec();
+                write(&mut frame, 0, head.correlation.to_be_bytes());
+                self.answered(slot, &frame);
+            }
+            Err(lost) => {
+                let outline = self.slots.get_mut(slot).map(|slot| std::mem::take(&mut slot.outline)).unwrap_or_default();
+                match loss::code(head.key, lost) {
+                    Some(code) => self.refuse(slot, &head, &outline, code),
+                    None => self.set(slot, SlotState::Doomed(Reason::NoAnswer { key: head.key })),
+                }
+            }
+        }
+    }
+}
+
+/// Brings a reply up over some edges. An answer that is malformed counts as lost.
+fn up(edges: &[Arc<dyn Edge>], head: &Head, tag: Option<Tag>, reply: Reply) -> Reply {
+    let mut frame = reply?.to_vec();
+    match translate(edges, head, Direction::ToClient, tag, &mut frame, &mut Outline::off()) {
+        Ok(_) => Ok(Bytes::from(frame)),
+        Err(_) => Err(Lost::Unknown),
+    }
+}
+
+/// Runs edges over a complete frame.
+fn translate(
+    edges: &[Arc<dyn Edge>], head: &Head, way: Direction, tag: Option<Tag>, frame: &mut Vec<u8>, outline: &mut Outline,
+) -> Result<Seen, Malformed> {
+    let unknown = Malformed::UnknownMessage { key: head.key.0, version: head.version };
+    let layout = Table::get().layout(head.key, head.version, way).ok_or(unknown)?;
+    let own = OUTLINED.and(Meanings::of(&[skein_protocol::Meaning::Wait]));
+    let wants = edges.iter().map(|edge| edge.wants(head.key, way)).fold(own, Meanings::and);
+    let mut seen = Seen::default();
+    let mut editor = Translator::over(edges, head.key, way, tag, &mut seen);
+    if let Rewritten::Anew(bytes) = rewrite(layout, wants, frame, &mut editor, outline)? {
+        *frame = bytes;
+    }
+    Ok(seen)
+}

@@ -1,0 +1,186 @@
+//! The graph as it is compiled: targets all the way down, and the door by which clients come in.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use skein_filters::{Client, Edge, Face};
+use skein_protocol::frame::Head;
+use skein_protocol::ids::{RealNodeId, VirtualNodeId};
+
+use crate::budget::Budget;
+use crate::path::Path;
+use crate::router::{Course, RouteId, Router};
+use crate::topology::{ClusterIndex, Destination};
+
+/// What a virtual cluster or a route leads to.
+#[derive(Clone)]
+pub enum Target {
+    /// A real cluster. Node ids are its own from here on.
+    Cluster(ClusterIndex),
+    /// A router.
+    Router(Arc<Level>),
+}
+
+/// A router with the targets of its routes.
+pub struct Level {
+    /// The router.
+    pub router: Box<dyn Router>,
+    /// The target of each route.
+    pub routes: BTreeMap<RouteId, Target>,
+}
+
+/// How a listener's clients log in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoginMode {
+    /// They do not.
+    None,
+    /// SASL bytes are passed on to the one cluster, which judges them.
+    Relay,
+}
+
+/// Bounds and times of every connection of a door.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Requests of one connection that have no answer yet.
+    pub open_requests: usize,
+    /// Bytes of a frame before login.
+    pub frame_before_login: u32,
+    /// Bytes of an answer that must be completed before it goes on.
+    pub completed_answer: u32,
+    /// What a broker is given beyond the time that the request grants it.
+    pub answer_margin: Duration,
+    /// How long a frame may take to arrive, beside a second per 64 KiB.
+    pub frame_arrival: Duration,
+    /// How long a request waits for what must be learnt of a cluster, or for a lane.
+    pub patience: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            open_requests: 4096,
+            frame_before_login: 64 << 10,
+            completed_answer: 64 << 20,
+            answer_margin: Duration::from_secs(30),
+            frame_arrival: Duration::from_secs(60),
+            patience: Duration::from_secs(10),
+        }
+    }
+}
+
+/// A listener of a virtual cluster, compiled: immutable, shared by its connections.
+pub struct Door {
+    /// The outermost edge.
+    pub face: Arc<Face>,
+    /// Where requests go.
+    pub target: Target,
+    /// Every cluster that can be reached.
+    pub clusters: Vec<ClusterIndex>,
+    /// How clients log in.
+    pub login: LoginMode,
+    /// Bounds.
+    pub limits: Limits,
+    /// The process's memory for completed requests.
+    pub requests: Arc<Budget>,
+    /// The process's memory for completed answers.
+    pub answers: Arc<Budget>,
+}
+
+/// Where the graph leads a request.
+#[derive(Clone)]
+pub enum Descent {
+    /// To one broker.
+    One {
+        /// How.
+        manner: Manner,
+        /// The edges on the way, the face first.
+        path: Path,
+    },
+    /// It is to be routed as a whole by the router at the end of a path.
+    Whole {
+        /// At most so many bytes.
+        cap: u32,
+        /// The edges down to that router.
+        edges: Vec<Arc<dyn Edge>>,
+        /// The router.
+        level: Arc<Level>,
+        /// The node that it came to, as that router sees it.
+        at: Option<VirtualNodeId>,
+    },
+    /// It is refused.
+    Refuse(skein_protocol::code::Code),
+    /// The node belongs to no route.
+    NoSuchNode,
+}
+
+/// How a request to one broker goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// While it arrives.
+    Stream,
+    /// Complete, with at most so many bytes.
+    Gather(u32),
+}
+
+impl Target {
+    /// Follows the decisions of all levels from here. `edges`: those passed already. `manner`: what the API asks for where
+    /// no router has a say.
+    pub fn descend(
+        &self, head: &Head, at: Option<VirtualNodeId>, client: &Client, mut edges: Vec<Arc<dyn Edge>>, manner: Manner,
+    ) -> Descent {
+        let (mut target, mut at, mut manner) = (self.clone(), at, manner);
+        loop {
+            let level = match target {
+                Self::Cluster(cluster) => {
+                    let node = at.map(|node| RealNodeId(node.0));
+                    return Descent::One { manner, path: Path::new(edges, Destination { cluster, node }) };
+                }
+                Self::Router(level) => level,
+            };
+            let route = match level.router.course(head, at, client) {
+                Course::Stream(route) => route,
+                Course::Gather(route, cap) => {
+                    manner = match manner {
+                        Manner::Stream => Manner::Gather(cap),
+                        Manner::Gather(other) => Manner::Gather(other.min(cap)),
+                    };
+                    route
+                }
+                Course::Whole(cap) => return Descent::Whole { cap, edges, level, at },
+                Course::Refuse(code) => return Descent::Refuse(code),
+            };
+            at = match at {
+                None => None,
+                Some(node) => match level.router.node(node) {
+                    Some((of, inner)) if of == route => Some(inner),
+                    _ => return Descent::NoSuchNode,
+                },
+            };
+            edges.push(level.router.edge(route));
+            let Some(next) = level.routes.get(&route) else { return Descent::NoSuchNode };
+            target = next.clone();
+        }
+    }
+
+    /// The node of this target that stands for a broker of a cluster.
+    pub fn virtual_node(&self, cluster: ClusterIndex, real: RealNodeId) -> Option<VirtualNodeId> {
+        match self {
+            Self::Cluster(this) => (*this == cluster).then_some(VirtualNodeId(real.0)),
+            Self::Router(level) => level.routes.iter().find_map(|(route, target)| {
+                target.virtual_node(cluster, real).and_then(|inner| level.router.outer(*route, inner))
+            }),
+        }
+    }
+
+    /// Every cluster below, each once.
+    pub fn clusters(&self) -> Vec<ClusterIndex> {
+        let mut found = match self {
+            Self::Cluster(cluster) => vec![*cluster],
+            Self::Router(level) => level.routes.values().flat_map(Self::clusters).collect(),
+        };
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}

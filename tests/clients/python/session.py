@@ -1,0 +1,105 @@
+"""What a run was called with, the clients it makes, and waiting."""
+
+import time
+
+from confluent_kafka import Consumer, KafkaException, Producer, ShareConsumer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+SECONDS = 60
+# Room for a record of 20 MB.
+LARGE = 32 << 20
+
+
+class Session:
+    def __init__(self, arguments):
+        self.options = {}
+        self.properties = {}
+        for name, value in zip(arguments[::2], arguments[1::2]):
+            if name == "--property":
+                key, _, value = value.partition("=")
+                self.properties[key] = value
+            else:
+                self.options[name.removeprefix("--")] = value
+        self.prefix = self.options["prefix"]
+        self.properties["bootstrap.servers"] = self.options["bootstrap"]
+        self.properties["log_level"] = "4"
+
+    def name(self, own):
+        """The name of a topic, group or transactional id of this run."""
+        return self.prefix + own
+
+    def own(self, name):
+        """A name without the prefix of this run."""
+        return name.replace(self.prefix, "")
+
+    def admin(self):
+        return AdminClient(dict(self.properties))
+
+    def producer(self, **more):
+        """Properties as keyword arguments, with `_` for `.`."""
+        settings = {"message.max.bytes": LARGE, "queue.buffering.max.kbytes": 4 * LARGE // 1024}
+        return Producer(self.properties | settings | dotted(more))
+
+    def consumer(self, **more):
+        settings = {
+            "group.id": self.name("nobody"),
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+            "fetch.message.max.bytes": LARGE,
+            "fetch.max.bytes": LARGE,
+            "receive.message.max.bytes": 2 * LARGE,
+            "fetch.wait.max.ms": 100,
+            "fetch.error.backoff.ms": 50,
+            "check.crcs": True,
+        }
+        return Consumer(self.properties | settings | dotted(more))
+
+    def share_consumer(self, **more):
+        return ShareConsumer(self.properties | dotted(more))
+
+    def topic(self, own, partitions, **configs):
+        """Creates a topic with the cluster's own replication factor and returns its whole name."""
+        name = self.name(own)
+        admin = self.admin()
+        new = NewTopic(name, num_partitions=partitions, replication_factor=-1, config=dotted(configs))
+        admin.create_topics([new])[name].result(SECONDS)
+        until(f"topic {own}", lambda: self.is_led(admin, name, partitions))
+        return name
+
+    @staticmethod
+    def is_led(admin, name, partitions):
+        found = admin.list_topics(name, timeout=SECONDS).topics[name]
+        return found.error is None and [p.leader >= 0 for p in found.partitions.values()] == [True] * partitions
+
+
+def dotted(properties):
+    return {key.replace("_", "."): value for key, value in properties.items()}
+
+
+def until(what, look):
+    """Looks again and again until `look` gives something true, and returns it."""
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        found = look()
+        if found:
+            return found
+        time.sleep(0.001)
+    raise TimeoutError(f"{what}: not within {SECONDS} s")
+
+
+def error(call):
+    """Kafka's name for what a call fails with, or "no error"."""
+    try:
+        call()
+        return "no error"
+    except KafkaException as failure:
+        return failure.args[0].name()
+
+
+def outcome(future):
+    """The same for a future."""
+    return error(lambda: future.result(SECONDS))
+
+
+def partitions(topic, count, offset=None):
+    return [TopicPartition(topic, p) if offset is None else TopicPartition(topic, p, offset) for p in range(count)]

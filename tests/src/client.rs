@@ -1,0 +1,154 @@
+//! Client programs of several families, each with the same command line and the same kind of result.
+//!
+//! A program runs one scenario against one bootstrap address and prints one line of JSON in which nothing depends on
+//! the run: no address, no cluster id, no clock. So a run against a cluster and a run through a proxy in front of it
+//! have to print the same.
+
+mod difference;
+
+use std::{
+    fs::{self, File},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+pub use self::difference::same;
+use crate::{artifacts, process, workplace};
+
+/// How long a scenario may take on a busy machine.
+pub const LIMIT: Duration = Duration::from_secs(180);
+
+/// A client library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Family {
+    /// The Java client of Apache Kafka.
+    Java,
+    /// librdkafka, through its Python binding.
+    Librdkafka,
+}
+
+/// Client properties, in the family's own words.
+pub type Properties = [(&'static str, String)];
+
+impl Family {
+    /// The properties of a client that logs in by `mechanism`, without TLS.
+    pub fn login(self, mechanism: &str, user: &str, password: &str) -> Vec<(&'static str, String)> {
+        let mut properties =
+            vec![("security.protocol", "SASL_PLAINTEXT".to_owned()), ("sasl.mechanism", mechanism.to_owned())];
+        match self {
+            Self::Java => {
+                let module = if mechanism == "PLAIN" { "plain.PlainLoginModule" } else { "scram.ScramLoginModule" };
+                let module = format!("org.apache.kafka.common.security.{module}");
+                let jaas = format!("{module} required username=\"{user}\" password=\"{password}\";");
+                properties.push(("sasl.jaas.config", jaas));
+            }
+            Self::Librdkafka => {
+                properties.push(("sasl.username", user.to_owned()));
+                properties.push(("sasl.password", password.to_owned()));
+            }
+        }
+        properties
+    }
+
+    /// The command that runs its program, without the program's arguments.
+    fn command(self) -> Result<Command> {
+        match self {
+            Self::Java => {
+                let client = artifacts::java_client()?;
+                let path = [client.join("classes"), client.join("libs/*")];
+                let mut command = process::tethered("java");
+                command.args(["-Xmx768m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp"]);
+                command.arg(std::env::join_paths(path)?);
+                command.arg("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn");
+                command.arg("-Dorg.slf4j.simpleLogger.showDateTime=true");
+                command.arg("-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS");
+                command.arg("skein.Probe");
+                Ok(command)
+            }
+            Self::Librdkafka => {
+                let python = artifacts::python_client()?.join("bin/python");
+                let mut command = process::tethered(python.to_str().context("a path that is not UTF-8")?);
+                command.args(["-B", "-u"]).arg(workplace::sources().join("clients/python/probe.py"));
+                Ok(command)
+            }
+        }
+    }
+}
+
+/// Runs a scenario to its end and returns what the program printed.
+///
+/// Topics and groups of the run have names of their own, so a cluster can serve many runs at once.
+///
+/// # Errors
+/// The program failed, printed something else than one line of JSON, or was killed after [`LIMIT`]; with what it
+/// wrote to its standard error.
+pub fn run(family: Family, scenario: &str, bootstrap: &str, properties: &Properties) -> Result<Value> {
+    Running::start(family, scenario, bootstrap, properties, &[])?.result(LIMIT)
+}
+
+/// A scenario that runs beside the test.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    title: String,
+    dir: PathBuf,
+}
+
+impl Running {
+    /// Starts a scenario; `arguments` are further ones of the scenario's own.
+    pub fn start(
+        family: Family,
+        scenario: &str,
+        bootstrap: &str,
+        properties: &Properties,
+        arguments: &[&str],
+    ) -> Result<Self> {
+        let title = format!("{family:?} {scenario}").to_lowercase();
+        let dir = workplace::run_dir(&title.replace(' ', "-"))?;
+        let mut command = family.command()?;
+        command.args([scenario, "--bootstrap", bootstrap, "--prefix", &prefix()]);
+        for (key, value) in properties {
+            command.args(["--property", &format!("{key}={value}")]);
+        }
+        command.args(arguments).current_dir(&dir).stdin(Stdio::null());
+        command.stdout(File::create(dir.join("stdout"))?).stderr(File::create(dir.join("stderr"))?);
+        let child = process::spawn(command)?;
+        Ok(Self { child, title, dir })
+    }
+
+    /// Whether the program is still at work.
+    pub fn is_running(&mut self) -> Result<bool> {
+        Ok(self.child.try_wait()?.is_none())
+    }
+
+    /// Waits for the end; kills the program after `limit`.
+    pub fn result(mut self, limit: Duration) -> Result<Value> {
+        let ended = process::finish(&mut self.child, limit);
+        let read = |name| fs::read_to_string(self.dir.join(name)).unwrap_or_default();
+        let said = || format!("{}; its standard error:\n{}", self.title, read("stderr"));
+        let status = ended.with_context(said)?;
+        if !status.success() {
+            bail!("{status}: {}", said());
+        }
+        serde_json::from_str(&read("stdout")).with_context(said)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        process::end(&mut self.child);
+    }
+}
+
+/// A prefix that no other run has, in this process or another.
+fn prefix() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("t{:x}-{}-{number}-", now.as_secs(), std::process::id())
+}

@@ -1,0 +1,118 @@
+//! The proxy under test, as a process of its own.
+
+mod config;
+
+use std::{
+    env,
+    fs::{self, File},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::{Child, Stdio},
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail};
+
+pub use self::config::{Form, config};
+use crate::{ports, process, workplace};
+
+const START_LIMIT: Duration = Duration::from_secs(20);
+
+/// A running proxy. Dropping it kills it; its log stays.
+#[derive(Debug)]
+pub struct Skein {
+    dir: PathBuf,
+    binds: Vec<SocketAddr>,
+    /// `None` after `kill`.
+    process: Option<Child>,
+    starts: u32,
+}
+
+impl Skein {
+    /// Starts the proxy with this configuration file and waits until every listener's bootstrap port accepts.
+    pub fn start(config_toml: &str) -> Result<Self> {
+        let binds = binds(config_toml)?;
+        let dir = workplace::run_dir("skein")?;
+        fs::write(dir.join("skein.toml"), config_toml)?;
+        let mut skein = Self { dir, binds, process: None, starts: 0 };
+        skein.launch()?;
+        Ok(skein)
+    }
+
+    /// The bootstrap address of the first listener in the file.
+    pub fn bootstrap(&self) -> String {
+        self.binds.first().map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// What the present or last process has logged.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.log_path()).unwrap_or_default()
+    }
+
+    /// The process id; `None` after `kill`.
+    pub fn pid(&self) -> Option<u32> {
+        self.process.as_ref().map(Child::id)
+    }
+
+    /// Kills the process (SIGKILL), as a crash would.
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.process.take() {
+            process::end(&mut child);
+        }
+    }
+
+    /// Starts it again with the same file, and waits as `start` does.
+    pub fn restart(&mut self) -> Result<()> {
+        self.kill();
+        self.launch()
+    }
+
+    fn launch(&mut self) -> Result<()> {
+        self.starts += 1;
+        let log = File::create(self.log_path())?;
+        let program = program()?;
+        let mut command = process::tethered(program.to_str().context("a path that is not UTF-8")?);
+        command.arg("run").arg(self.dir.join("skein.toml"));
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        let child = self.process.insert(process::spawn(command)?);
+        let up = process::until("the proxy", START_LIMIT, || {
+            if let Some(status) = child.try_wait()? {
+                bail!("it ended: {status}");
+            }
+            Ok(self.binds.iter().all(|bind| ports::accepts(bind.port())).then_some(()))
+        });
+        up.with_context(|| format!("starting {}; its log:\n{}", program.display(), self.log()))
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.dir.join(format!("start-{}.log", self.starts))
+    }
+}
+
+impl Drop for Skein {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// `SKEIN_BIN`, or the binary `skein-under-test` that Cargo built for this test.
+fn program() -> Result<PathBuf> {
+    if let Some(path) = env::var_os("SKEIN_BIN").or_else(|| env::var_os("CARGO_BIN_EXE_skein-under-test")) {
+        return Ok(path.into());
+    }
+    // Cargo puts a package's binaries beside the folder with its tests.
+    let test = env::current_exe()?;
+    let built = test.parent().and_then(Path::parent).map(|target| target.join("skein-under-test"));
+    built.filter(|path| path.exists()).context("no proxy to test: set SKEIN_BIN, or build skein-under-test")
+}
+
+fn binds(config_toml: &str) -> Result<Vec<SocketAddr>> {
+    let values = config_toml.lines().filter_map(|line| line.trim().strip_prefix("bind"));
+    let values = values.filter_map(|rest| rest.trim_start().strip_prefix('='));
+    let parsed = values.map(|value| value.trim().trim_matches('"').parse().context("a listener's bind"));
+    let binds: Vec<_> = parsed.collect::<Result<_>>()?;
+    if binds.is_empty() {
+        bail!("the configuration has no line `bind = \"…\"`");
+    }
+    Ok(binds)
+}

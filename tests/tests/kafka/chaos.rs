@@ -1,0 +1,134 @@
+//! Brokers and the proxy die while clients write: what was acknowledged is there, once.
+
+use std::{
+    collections::HashSet,
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::{Context, Result, ensure};
+use skein_tests::{
+    client::{Family, Running},
+    cluster::{Cluster, Spec},
+    process,
+    skein::{Form, Skein, config},
+    workplace,
+};
+
+const TOPIC: &str = "chaos";
+const RECORDS: &str = "9000";
+const RATE: &str = "300";
+/// Acknowledgements that show that writing goes on.
+const PROGRESS: usize = 300;
+/// A killed broker is missed after six seconds, and found again a while after its return.
+const LIMIT: Duration = Duration::from_secs(90);
+
+/// A writer of records with ids, and the file with those that were acknowledged.
+struct Load {
+    writer: Running,
+    acknowledged: PathBuf,
+    dir: PathBuf,
+}
+
+impl Load {
+    fn start(family: Family, bootstrap: &str) -> Result<Self> {
+        let dir = workplace::run_dir("chaos")?;
+        let acknowledged = dir.join("acknowledged");
+        let arguments =
+            ["--topic", TOPIC, "--records", RECORDS, "--rate", RATE, "--out", text(&acknowledged)?];
+        let writer = Running::start(family, "produce-load", bootstrap, &[], &arguments)?;
+        Ok(Self { writer, acknowledged, dir })
+    }
+
+    fn count(&self) -> usize {
+        fs::read_to_string(&self.acknowledged).unwrap_or_default().lines().count()
+    }
+
+    /// Waits until records are acknowledged that were not when this was called.
+    fn goes_on(&mut self) -> Result<()> {
+        let before = self.count();
+        process::until("more acknowledgements", LIMIT, || {
+            let more = self.count() >= before + PROGRESS;
+            ensure!(more || self.writer.is_running()?, "the writer ended too early: {before} acknowledged");
+            Ok(more.then_some(()))
+        })
+    }
+
+    /// Lets the writer finish, reads the topic without a proxy, and compares.
+    fn is_whole(self, cluster: &Cluster, form: Form) -> Result<()> {
+        let counts = self.writer.result(LIMIT)?;
+        ensure!(counts["failed"] == 0, "writes failed: {counts}");
+        let drained = self.dir.join("drained");
+        let arguments = ["--topic", &form.real_name(TOPIC), "--out", text(&drained)?];
+        Running::start(Family::Java, "drain", &cluster.bootstrap(), &[], &arguments)?.result(LIMIT)?;
+        let (written, read) = (ids(&self.acknowledged)?, ids(&drained)?);
+        let distinct: HashSet<_> = read.iter().collect();
+        let lost = written.iter().filter(|id| !distinct.contains(id)).count();
+        let twice = read.len() - distinct.len();
+        ensure!(lost == 0 && twice == 0, "of {}, {lost} lost and {twice} there twice", written.len());
+        ensure!(written.len().to_string() == RECORDS, "{} acknowledged", written.len());
+        Ok(())
+    }
+}
+
+fn text(path: &Path) -> Result<&str> {
+    path.to_str().context("a path that is not UTF-8")
+}
+
+fn ids(file: &Path) -> Result<Vec<String>> {
+    Ok(fs::read_to_string(file)?.lines().map(str::to_owned).collect())
+}
+
+fn three(name: &str) -> Result<Cluster> {
+    Cluster::start(&Spec::new(name, &[1, 7, 1001], skein_tests::cluster::Security::Open))
+}
+
+/// A broker is killed and comes back.
+fn lose_a_broker(cluster: &Cluster, load: &mut Load) -> Result<()> {
+    load.goes_on()?;
+    cluster.kill(7)?;
+    load.goes_on()?;
+    cluster.restart(7)?;
+    load.goes_on()
+}
+
+fn nothing_is_lost(family: Family, form: Form) -> Result<()> {
+    let cluster = three("chaos-through")?;
+    let mut skein = Skein::start(&config(&cluster, form)?)?;
+    let mut load = Load::start(family, &skein.bootstrap())?;
+    lose_a_broker(&cluster, &mut load)?;
+    skein.kill();
+    skein.restart()?;
+    load.goes_on()?;
+    load.is_whole(&cluster, form)
+}
+
+#[test]
+fn java_loses_nothing_in_disguise() -> Result<()> {
+    nothing_is_lost(Family::Java, Form::Disguised)
+}
+
+#[test]
+fn librdkafka_loses_nothing_through_a_bare_cluster() -> Result<()> {
+    nothing_is_lost(Family::Librdkafka, Form::Bare)
+}
+
+fn without_a_proxy(family: Family) -> Result<()> {
+    let cluster = three("chaos-direct")?;
+    let mut load = Load::start(family, &cluster.bootstrap())?;
+    lose_a_broker(&cluster, &mut load)?;
+    load.is_whole(&cluster, Form::Bare)
+}
+
+#[test]
+#[ignore = "shows that the clients and the cluster can; says nothing of the proxy"]
+fn java_loses_nothing_without_a_proxy() -> Result<()> {
+    without_a_proxy(Family::Java)
+}
+
+#[test]
+#[ignore = "shows that the clients and the cluster can; says nothing of the proxy"]
+fn librdkafka_loses_nothing_without_a_proxy() -> Result<()> {
+    without_a_proxy(Family::Librdkafka)
+}

@@ -1,0 +1,41 @@
+//! What tests have in common: the cluster, the proxies in front of it, and what clients see without a proxy.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+use anyhow::{Result, anyhow};
+use serde_json::Value;
+use skein_tests::{
+    client::{self, Family},
+    cluster,
+    skein::{Form, Skein, config},
+};
+
+type Once<T> = Arc<OnceLock<Result<T, String>>>;
+
+/// What `make` gives for `key`, made once.
+fn once<K: Ord, T: Clone>(
+    made: &Mutex<BTreeMap<K, Once<T>>>,
+    key: K,
+    make: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let slot = made.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+    // The map is free again: others may be made at the same time.
+    let outcome = slot.get_or_init(|| make().map_err(|error| format!("{error:#}")));
+    outcome.clone().map_err(|error| anyhow!(error))
+}
+
+/// What a family's scenario sees of the three brokers.
+pub(crate) fn direct(family: Family, scenario: &'static str) -> Result<Value> {
+    static SEEN: Mutex<BTreeMap<(Family, &str), Once<Value>>> = Mutex::new(BTreeMap::new());
+    once(&SEEN, (family, scenario), || client::run(family, scenario, &cluster::three()?.bootstrap(), &[]))
+}
+
+/// The bootstrap address of the proxy that stands in this form before the three brokers.
+pub(crate) fn through(form: Form) -> Result<String> {
+    static PROXIES: Mutex<BTreeMap<Form, Once<Arc<Skein>>>> = Mutex::new(BTreeMap::new());
+    let proxy = once(&PROXIES, form, || Ok(Arc::new(Skein::start(&config(cluster::three()?, form)?)?)))?;
+    Ok(proxy.bootstrap())
+}
