@@ -1,1 +1,18 @@
-//! Being a Kafka client: dial, negotiate, ask
+//! Being a Kafka client: dial, negotiate, ask.
+//!
+//! ```text
+//!   session ── dial ──► a stream to one broker, negotiated; the session owns it from then on
+//!   session ── ask  ──► asker of the cluster ── a link of its own ──► any broker that lives
+//!                         │ one question at a time, for all who ask
+//!                         └► snapshot, published on change
+//! ```
+//!
+//! Invariants: whatever waits has a deadline; a question of many costs the cluster one; an answer from a broker is bounded
+//! before it is read, and walked before it is decoded.
+
+pub mod asker;
+pub mod ask;
+pub mod dial;
+
+pub use asker::{Asker, Known};
+pub use dial::{Unreached, connect};

@@ -45,6 +45,8 @@ pub struct Passage {
     blank: u32,
     /// What was found behind the bytes that were told to be kept.
     pending: Option<Next>,
+    /// Bytes of the filler's content that are still to go out, behind what is pending.
+    zeros: u32,
     /// Whether tags that hold brokers' addresses become filler.
     hide_addresses: bool,
 }
@@ -125,6 +127,7 @@ impl Passage {
             room: Room::None,
             blank: 0,
             pending: None,
+            zeros: 0,
             hide_addresses: wanted.has(Meaning::Host),
         }
     }
@@ -150,6 +153,9 @@ impl Passage {
     ) -> Result<Next, Malformed> {
         if let Some(next) = self.pending.take() {
             return Ok(next);
+        }
+        if self.zeros > 0 {
+            return Ok(Next::Zeros(std::mem::take(&mut self.zeros)));
         }
         let mut kept: u32 = 0;
         loop {
@@ -252,9 +258,7 @@ impl Passage {
         let mut put = Inline::new();
         varint::put(&mut put, number);
         varint::put_padded(&mut put, zeros);
-        if zeros > 0 {
-            self.pending = Some(Next::Zeros(zeros));
-        }
+        self.zeros = zeros;
         Ok(Next::Put { skip: 0, put })
     }
 }

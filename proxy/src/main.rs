@@ -1,2 +1,7 @@
 //! The `skein` command.
-fn main() {}
+
+use skein_routing::kind::Registry;
+
+fn main() -> miette::Result<()> {
+    skein_proxy::command::main(&Registry::standard())
+}

@@ -336,6 +336,11 @@ impl Engine {
         self.slots.is_empty() && matches!(self.incoming, Incoming::Idle) && self.effects.is_empty()
     }
 
+    /// Why the connection is over, once nothing is left to be answered.
+    pub fn is_over(&self) -> Option<&Reason> {
+        self.closing.as_ref().filter(|_| self.slots.is_empty() && self.effects.is_empty())
+    }
+
     /// Who the client is.
     pub fn client(&self) -> &Client {
         &self.client

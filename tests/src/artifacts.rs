@@ -15,9 +15,7 @@ use crate::workplace;
 /// The folder with the jars of a Kafka server.
 pub fn kafka() -> Result<&'static Path> {
     static KAFKA: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    once(&KAFKA, "kafka", "kafka", |sources, build| {
-        maven(sources, build, &["dependency:copy-dependencies"])
-    })
+    once(&KAFKA, "kafka", "kafka", |sources, build| maven(sources, build, &["dependency:copy-dependencies"]))
 }
 
 /// The folder with the classes (`classes`) and jars (`libs`) of the Java client program.

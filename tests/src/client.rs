@@ -7,7 +7,9 @@
 mod difference;
 
 use std::{
+    collections::HashSet,
     fs::{self, File},
+    net::SocketAddr,
     path::PathBuf,
     process::{Child, Command, Stdio},
     sync::atomic::{AtomicU32, Ordering},
@@ -18,7 +20,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 pub use self::difference::same;
-use crate::{artifacts, process, workplace};
+use crate::{artifacts, cluster::Cluster, process, sockets, workplace};
 
 /// How long a scenario may take on a busy machine.
 pub const LIMIT: Duration = Duration::from_secs(180);
@@ -91,22 +93,30 @@ pub fn run(family: Family, scenario: &str, bootstrap: &str, properties: &Propert
     Running::start(family, scenario, bootstrap, properties, &[])?.result(LIMIT)
 }
 
+/// The same through a proxy, which has to be the only one that talks to the cluster.
+///
+/// # Errors
+/// Those of `run`, and a connection of the program to one of the cluster's brokers.
+pub fn run_through(
+    family: Family, scenario: &str, proxy: &str, cluster: &Cluster, properties: &Properties,
+) -> Result<Value> {
+    Running::start(family, scenario, proxy, properties, &[])?.avoiding(cluster).result(LIMIT)
+}
+
 /// A scenario that runs beside the test.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
     title: String,
     dir: PathBuf,
+    /// Ports of brokers that only a proxy may connect to.
+    avoided: HashSet<u16>,
 }
 
 impl Running {
     /// Starts a scenario; `arguments` are further ones of the scenario's own.
     pub fn start(
-        family: Family,
-        scenario: &str,
-        bootstrap: &str,
-        properties: &Properties,
-        arguments: &[&str],
+        family: Family, scenario: &str, bootstrap: &str, properties: &Properties, arguments: &[&str],
     ) -> Result<Self> {
         let title = format!("{family:?} {scenario}").to_lowercase();
         let dir = workplace::run_dir(&title.replace(' ', "-"))?;
@@ -118,17 +128,36 @@ impl Running {
         command.args(arguments).current_dir(&dir).stdin(Stdio::null());
         command.stdout(File::create(dir.join("stdout"))?).stderr(File::create(dir.join("stderr"))?);
         let child = process::spawn(command)?;
-        Ok(Self { child, title, dir })
+        Ok(Self { child, title, dir, avoided: HashSet::new() })
+    }
+
+    /// From now on, a connection of the program to one of the cluster's brokers is an error.
+    #[must_use]
+    pub fn avoiding(mut self, cluster: &Cluster) -> Self {
+        self.avoided = cluster.nodes().values().map(SocketAddr::port).collect();
+        self
     }
 
     /// Whether the program is still at work.
     pub fn is_running(&mut self) -> Result<bool> {
-        Ok(self.child.try_wait()?.is_none())
+        if self.child.try_wait()?.is_some() {
+            return Ok(false);
+        }
+        if !self.avoided.is_empty() {
+            let ports = sockets::remote_ports(self.child.id());
+            if let Some(port) = ports.intersection(&self.avoided).next() {
+                bail!("the client got past the proxy: it is connected to the broker at port {port}");
+            }
+        }
+        Ok(true)
     }
 
     /// Waits for the end; kills the program after `limit`.
     pub fn result(mut self, limit: Duration) -> Result<Value> {
-        let ended = process::finish(&mut self.child, limit);
+        let ended = process::until("the client's end", limit, || {
+            if self.is_running()? { Ok(None) } else { Ok(self.child.try_wait()?) }
+        });
+        process::end(&mut self.child);
         let read = |name| fs::read_to_string(self.dir.join(name)).unwrap_or_default();
         let said = || format!("{}; its standard error:\n{}", self.title, read("stderr"));
         let status = ended.with_context(said)?;

@@ -59,7 +59,9 @@ impl Cluster {
         for _ in 1..tries {
             // Somebody else may have taken a port between our look and the broker's bind.
             match outcome {
-                Err(error) if format!("{error:#}").contains("Address already in use") => outcome = Self::try_start(spec),
+                Err(error) if format!("{error:#}").contains("Address already in use") => {
+                    outcome = Self::try_start(spec)
+                }
                 settled => return settled,
             }
         }

@@ -9,4 +9,5 @@ pub mod ports;
 pub mod process;
 pub mod raw;
 pub mod skein;
+pub mod sockets;
 pub mod workplace;

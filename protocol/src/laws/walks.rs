@@ -1,6 +1,6 @@
 //! The walker takes every valid frame, and names each field that means something once, in order, with its value.
 
-use super::{Sees, all, for_every_message, rewritten, text};
+use super::{Sees, all, by, for_every_message, keep, rewritten, text};
 use crate::edit::{Edit, Value};
 use crate::ids::{ApiKey, Direction};
 use crate::malformed::Malformed;
@@ -48,7 +48,7 @@ fn every_field_that_means_something_is_named_once_where_it_stands() {
 #[test]
 fn an_editor_sees_every_value() {
     for_every_message(12, &Recipe::WILD, |case| {
-        let mut editor = Sees::just(&case.sample.expected, |_, _| Edit::Keep);
+        let mut editor = Sees::just(&case.sample.expected, keep);
         rewritten(case.layout, &case.sample.frame, &mut editor).unwrap();
         assert!(editor.expected.is_empty(), "{}", case.name);
     });
@@ -206,7 +206,7 @@ fn an_edit_that_does_not_fit_is_refused() {
         }
     };
     let refuses = |meaning: Meaning, edit: Edit| {
-        let mut editor = super::By(|fact: &'static crate::table::Fact, _: Value<'_>| {
+        let mut editor = by(|fact: &'static crate::table::Fact, _: Value<'_>| {
             if fact.meaning == meaning { edit.clone() } else { Edit::Keep }
         });
         matches!(rewritten(layout, &sample.frame, &mut editor), Err(Malformed::Unfit { .. }))

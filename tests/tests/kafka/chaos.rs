@@ -35,8 +35,7 @@ impl Load {
     fn start(family: Family, bootstrap: &str) -> Result<Self> {
         let dir = workplace::run_dir("chaos")?;
         let acknowledged = dir.join("acknowledged");
-        let arguments =
-            ["--topic", TOPIC, "--records", RECORDS, "--rate", RATE, "--out", text(&acknowledged)?];
+        let arguments = ["--topic", TOPIC, "--records", RECORDS, "--rate", RATE, "--out", text(&acknowledged)?];
         let writer = Running::start(family, "produce-load", bootstrap, &[], &arguments)?;
         Ok(Self { writer, acknowledged, dir })
     }
@@ -97,6 +96,7 @@ fn nothing_is_lost(family: Family, form: Form) -> Result<()> {
     let cluster = three("chaos-through")?;
     let mut skein = Skein::start(&config(&cluster, form)?)?;
     let mut load = Load::start(family, &skein.bootstrap())?;
+    load.writer = load.writer.avoiding(&cluster);
     lose_a_broker(&cluster, &mut load)?;
     skein.kill();
     skein.restart()?;

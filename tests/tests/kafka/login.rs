@@ -16,7 +16,7 @@ fn relayed(family: Family, scenario: &str, password: &str, mechanisms: &[&str]) 
     for mechanism in mechanisms {
         let login = family.login(mechanism, USER, password);
         let direct = client::run(family, scenario, &cluster.bootstrap(), &login)?;
-        let through = client::run(family, scenario, &skein.bootstrap(), &login)?;
+        let through = client::run_through(family, scenario, &skein.bootstrap(), cluster, &login)?;
         client::same(&direct, &through)?;
     }
     Ok(())

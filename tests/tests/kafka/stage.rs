@@ -16,11 +16,7 @@ use skein_tests::{
 type Once<T> = Arc<OnceLock<Result<T, String>>>;
 
 /// What `make` gives for `key`, made once.
-fn once<K: Ord, T: Clone>(
-    made: &Mutex<BTreeMap<K, Once<T>>>,
-    key: K,
-    make: impl FnOnce() -> Result<T>,
-) -> Result<T> {
+fn once<K: Ord, T: Clone>(made: &Mutex<BTreeMap<K, Once<T>>>, key: K, make: impl FnOnce() -> Result<T>) -> Result<T> {
     let slot = made.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
     // The map is free again: others may be made at the same time.
     let outcome = slot.get_or_init(|| make().map_err(|error| format!("{error:#}")));

@@ -1,0 +1,178 @@
+//! The one who asks a cluster, for all connections: a question of a thousand sessions is one question.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use skein_config::blueprint::Cluster;
+use skein_filters::Address;
+use skein_protocol::ids::RealNodeId;
+use skein_routing::engine::Need;
+use skein_routing::topology::{Offer, Topology};
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+use crate::{ask, dial};
+
+/// The shortest time between two rounds of questions.
+const BETWEEN: Duration = Duration::from_millis(100);
+/// The longest time between two rounds while the cluster cannot be reached.
+const LONGEST_BACK_OFF: Duration = Duration::from_secs(2);
+/// Questions that wait for the next round; those beyond are the same as one of these.
+const WAITING: usize = 64;
+
+/// What is known of a cluster, and how many rounds of questions it took.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// What is known.
+    pub topology: Arc<Topology>,
+    /// Rounds that have ended, well or not.
+    pub rounds: u64,
+    /// Why the last round failed; `None` if it did not.
+    pub failure: Option<Arc<str>>,
+}
+
+/// Asks one cluster.
+#[derive(Debug)]
+pub struct Asker {
+    cluster: Cluster,
+    known: watch::Sender<Known>,
+    questions: mpsc::Sender<Need>,
+    /// Where the next round begins, so that the first of a list is not the only one that is tried.
+    turn: AtomicUsize,
+}
+
+impl Asker {
+    /// Starts it; its task ends with the last handle to it.
+    pub fn start(cluster: Cluster) -> Arc<Self> {
+        let (questions, waiting) = mpsc::channel(WAITING);
+        let asker = Arc::new(Self { cluster, known: watch::Sender::default(), questions, turn: AtomicUsize::new(0) });
+        tokio::spawn(rounds(Arc::downgrade(&asker), waiting));
+        asker
+    }
+
+    /// The cluster that it asks.
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// What is known now.
+    pub fn known(&self) -> Arc<Topology> {
+        Arc::clone(&self.known.borrow().topology)
+    }
+
+    /// Sees every change.
+    pub fn watch(&self) -> watch::Receiver<Known> {
+        self.known.subscribe()
+    }
+
+    /// Has something found out. The next round of questions answers it.
+    pub fn ask(&self, need: Need) {
+        // A full queue holds the same question already: there are three kinds, and a round answers all.
+        let _ = self.questions.try_send(need);
+    }
+
+    /// Has something found out, and waits for the round to end.
+    pub async fn next(&self, need: Need) {
+        let mut changes = self.watch();
+        let before = changes.borrow_and_update().rounds;
+        self.ask(need);
+        // An error means that the asker is gone, and with it the process.
+        let _ = changes.wait_for(|known| known.rounds > before).await;
+    }
+
+    /// What a session found out on its own lane.
+    pub fn told(&self, told: Topology) {
+        self.publish(|known| merge(known, told));
+    }
+
+    /// What a broker said of itself when a lane was dialled.
+    pub(crate) fn offered(&self, offer: Offer) {
+        let same = self.known.borrow().topology.offer.as_deref() == Some(&offer);
+        if !same {
+            self.publish(|topology| Topology { offer: Some(Arc::new(offer)), ..topology.clone() });
+        }
+    }
+
+    fn publish(&self, change: impl FnOnce(&Topology) -> Topology) {
+        self.known.send_modify(|known| known.topology = Arc::new(change(&known.topology)));
+    }
+
+    /// Where a broker may be reached, best first; for `None`, where any may be.
+    pub fn candidates(&self, node: Option<RealNodeId>) -> Vec<Address> {
+        let known = self.known();
+        if let Some(node) = node {
+            let found = self.cluster.addresses.get(&node).or_else(|| known.nodes.get(&node));
+            return found.cloned().into_iter().collect();
+        }
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let mut all: Vec<Address> = self.cluster.bootstrap.clone();
+        let start = turn.checked_rem(all.len()).unwrap_or(0);
+        all.rotate_left(start);
+        for address in known.nodes.values() {
+            if !ask::is_listed(&all, address) {
+                all.push(address.clone());
+            }
+        }
+        all
+    }
+
+    /// One round of questions: the first broker that answers all of them ends it.
+    async fn round(&self, identity: bool) -> Result<Topology, String> {
+        let mut last = "no address to ask at".to_owned();
+        for address in self.candidates(None) {
+            match self.ask_at(&address, identity).await {
+                Ok(found) => return Ok(found),
+                Err(why) => last = format!("{}:{}: {why}", address.host, address.port),
+            }
+        }
+        Err(last)
+    }
+
+    async fn ask_at(&self, address: &Address, identity: bool) -> Result<Topology, String> {
+        let mut stream = dial::open(address).await?;
+        let offer = ask::offer(&mut stream).await.map_err(|error| error.to_string())?;
+        let mut found = match identity {
+            true => ask::identity(&mut stream, &offer).await.map_err(|error| error.to_string())?,
+            false => Topology::default(),
+        };
+        found.offer = Some(Arc::new(offer));
+        Ok(found)
+    }
+}
+
+/// What is known, with what was found: nothing is taken back, the newest wins.
+fn merge(known: &Topology, found: Topology) -> Topology {
+    let mut nodes = known.nodes.clone();
+    nodes.extend(found.nodes);
+    Topology {
+        cluster_id: found.cluster_id.or_else(|| known.cluster_id.clone()),
+        offer: found.offer.or_else(|| known.offer.clone()),
+        nodes,
+    }
+}
+
+/// Rounds of questions, as long as somebody may ask.
+async fn rounds(asker: std::sync::Weak<Asker>, mut waiting: mpsc::Receiver<Need>) {
+    let mut back_off = BETWEEN;
+    while let Some(first) = waiting.recv().await {
+        let mut identity = first != Need::Offer;
+        while let Ok(more) = waiting.try_recv() {
+            identity |= more != Need::Offer;
+        }
+        let Some(asker) = asker.upgrade() else { return };
+        let began = Instant::now();
+        let found = asker.round(identity).await;
+        let failure = found.as_ref().err().map(|why| Arc::from(why.as_str()));
+        back_off = if failure.is_some() { (back_off * 2).min(LONGEST_BACK_OFF) } else { BETWEEN };
+        asker.known.send_modify(|known| {
+            if let Ok(found) = found {
+                known.topology = Arc::new(merge(&known.topology, found));
+            }
+            known.rounds += 1;
+            known.failure = failure;
+        });
+        drop(asker);
+        tokio::time::sleep_until(began + back_off).await;
+    }
+}

@@ -1,0 +1,78 @@
+//! Connecting to a broker.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use skein_filters::Address;
+use skein_protocol::ids::RealNodeId;
+use skein_routing::engine::Need;
+use tokio::net::TcpStream;
+
+use crate::ask;
+use crate::asker::Asker;
+
+/// How long one address may take to connect, and a broker to say what it offers.
+const ONE_ADDRESS: Duration = Duration::from_secs(5);
+/// How long all of it may take.
+const ALL: Duration = Duration::from_secs(10);
+
+/// Why a broker could not be reached.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreached {
+    /// Nobody has said where the broker is.
+    #[error("the address of node {0} is not known: declare it under `addresses`, or let Skein ask for it")]
+    NoAddress(RealNodeId),
+    /// An address did not connect.
+    #[error("{host}:{port}: {why}", host = address.host, port = address.port)]
+    Address {
+        /// The address that was tried last.
+        address: Address,
+        /// What happened.
+        why: String,
+    },
+    /// It took too long.
+    #[error("not within {} s", ALL.as_secs())]
+    Late,
+}
+
+/// Connects to a broker of a cluster, or to any that lives, and negotiates.
+///
+/// # Errors
+/// [`Unreached`]: the last address that was tried, and what happened there.
+pub async fn connect(asker: Arc<Asker>, node: Option<RealNodeId>) -> Result<TcpStream, Unreached> {
+    tokio::time::timeout(ALL, async {
+        let mut candidates = asker.candidates(node);
+        if candidates.is_empty() {
+            asker.next(Need::Again).await;
+            candidates = asker.candidates(node);
+        }
+        let mut last = node.map_or(Unreached::Late, Unreached::NoAddress);
+        for address in candidates {
+            match negotiated(&asker, &address).await {
+                Ok(stream) => return Ok(stream),
+                Err(why) => last = Unreached::Address { address, why },
+            }
+        }
+        Err(last)
+    })
+    .await
+    .unwrap_or(Err(Unreached::Late))
+}
+
+async fn negotiated(asker: &Asker, address: &Address) -> Result<TcpStream, String> {
+    let mut stream = open(address).await?;
+    let offer = ask::offer(&mut stream).await.map_err(|error| error.to_string())?;
+    asker.offered(offer);
+    Ok(stream)
+}
+
+/// Opens a stream to an address.
+pub(crate) async fn open(address: &Address) -> Result<TcpStream, String> {
+    let connecting = TcpStream::connect((&*address.host, address.port));
+    let stream = tokio::time::timeout(ONE_ADDRESS, connecting)
+        .await
+        .map_err(|_| format!("not connected within {} s", ONE_ADDRESS.as_secs()))?
+        .map_err(|error| error.to_string())?;
+    stream.set_nodelay(true).map_err(|error| error.to_string())?;
+    Ok(stream)
+}

@@ -1,0 +1,347 @@
+//! One client connection: a task that owns its engine, its links and its buffers, and does as the engine says.
+
+mod closing;
+mod lanes;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use bytes::Bytes;
+use skein_link::{Asker, Known, Unreached};
+use skein_protocol::varint::wide;
+use skein_routing::engine::{Effect, Engine, LaneId, Move, Note, Out};
+use skein_routing::topology::{ClusterIndex, Destination};
+use tokio::net::TcpStream;
+use tokio::time::Sleep;
+
+use self::closing::Closing;
+use crate::app::House;
+use crate::events::{Closed, Connection, Ended, LinkLoss, Refused};
+use crate::outbox::Outbox;
+use crate::source::Source;
+
+/// A socket with what has come in and what is to go out.
+struct Peer {
+    stream: TcpStream,
+    source: Source,
+    outbox: Outbox,
+}
+
+impl Peer {
+    fn new(stream: TcpStream) -> Self {
+        Self { stream, source: Source::default(), outbox: Outbox::default() }
+    }
+
+    /// Sends what can be sent; whether that was the last of it.
+    fn flush(&mut self, cx: &mut Context<'_>) -> std::io::Result<Moved> {
+        if self.outbox.is_empty() {
+            return Ok(Moved::No);
+        }
+        match self.outbox.poll_flush(&mut self.stream, cx) {
+            Poll::Ready(flushed) => flushed.map(|()| Moved::Yes),
+            Poll::Pending => Ok(Moved::No),
+        }
+    }
+}
+
+/// Whether something happened that may let something else go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moved {
+    Yes,
+    No,
+}
+
+impl Moved {
+    fn note(&mut self, other: Self) {
+        if other == Self::Yes {
+            *self = Self::Yes;
+        }
+    }
+}
+
+/// Whose bytes are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Client,
+    Lane(LaneId),
+}
+
+/// What follows a move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum After {
+    /// Look again.
+    Look,
+    /// Read first.
+    Read,
+    /// Something else must happen first.
+    Stop,
+}
+
+type Dialling = Pin<Box<dyn Future<Output = Result<TcpStream, Unreached>> + Send>>;
+type Asking = Pin<Box<dyn Future<Output = Known> + Send>>;
+
+/// A client connection.
+pub(crate) struct Session {
+    connection: Connection,
+    house: Arc<House>,
+    engine: Engine,
+    client: Peer,
+    lanes: Vec<Option<Peer>>,
+    /// Where each lane leads.
+    destinations: Vec<Destination>,
+    dials: Vec<(LaneId, Destination, Dialling)>,
+    questions: Vec<(ClusterIndex, Asking)>,
+    timer: Pin<Box<Sleep>>,
+    /// What the timer is set to; `None` if it is not.
+    armed: Option<Instant>,
+    closing: Option<Closing>,
+    /// Whether the client's bytes wait for something else to happen.
+    is_waiting: bool,
+    /// The time of this round.
+    now: Instant,
+}
+
+impl Session {
+    pub(crate) fn new(connection: Connection, house: Arc<House>, engine: Engine, stream: TcpStream) -> Self {
+        let now = Instant::now();
+        Self {
+            connection,
+            house,
+            engine,
+            client: Peer::new(stream),
+            lanes: Vec::new(),
+            destinations: Vec::new(),
+            dials: Vec::new(),
+            questions: Vec::new(),
+            timer: Box::pin(tokio::time::sleep_until(now.into())),
+            armed: None,
+            closing: None,
+            is_waiting: false,
+            now,
+        }
+    }
+
+    /// Runs it to its end.
+    pub(crate) async fn run(mut self) {
+        let ended = std::future::poll_fn(|cx| self.poll(cx)).await;
+        let open_requests = self.engine.open_requests();
+        Closed { connection: &self.connection, client: self.engine.client(), ended: &ended, open_requests }.emit();
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
+        loop {
+            self.now = Instant::now();
+            if self.closing.is_some() {
+                return self.poll_closing(cx);
+            }
+            let mut moved = self.flush(cx);
+            moved.note(self.pump_client(cx));
+            for index in 0..self.lanes.len() {
+                if let Ok(id) = u16::try_from(index) {
+                    moved.note(self.pump_lane(LaneId(id), cx));
+                }
+            }
+            moved.note(self.poll_dials(cx));
+            moved.note(self.poll_questions(cx));
+            moved.note(self.poll_timer(cx));
+            if let Some(reason) = self.engine.is_over().cloned() {
+                self.end(Ended::Reason(reason));
+            }
+            if moved == Moved::No && self.closing.is_none() {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    fn flush(&mut self, cx: &mut Context<'_>) -> Moved {
+        let mut moved = Moved::No;
+        match self.client.flush(cx) {
+            Ok(flushed) => moved.note(flushed),
+            Err(error) => self.end(Ended::Broken(error)),
+        }
+        for index in 0..self.lanes.len() {
+            let Some(Some(lane)) = self.lanes.get_mut(index) else { continue };
+            match (lane.flush(cx), u16::try_from(index)) {
+                (Ok(flushed), _) => moved.note(flushed),
+                (Err(error), Ok(id)) => {
+                    self.lose(LaneId(id), &LinkLoss::Broken(Some(&error)));
+                    moved = Moved::Yes;
+                }
+                (Err(_), Err(_)) => {}
+            }
+        }
+        moved
+    }
+
+    /// Whether what a client sends could not be passed on.
+    fn lanes_are_full(&self) -> bool {
+        self.lanes.iter().flatten().any(|lane| !lane.outbox.is_empty())
+    }
+
+    fn pump_client(&mut self, cx: &mut Context<'_>) -> Moved {
+        let mut moved = Moved::No;
+        while self.closing.is_none() && !self.lanes_are_full() {
+            while let Some((bytes, out)) = self.client.source.decided() {
+                self.push(out, bytes);
+                moved = Moved::Yes;
+            }
+            if !self.client.source.is_ahead() && self.client.source.is_ripe() {
+                let next = self.engine.from_client(self.now, self.client.source.input());
+                let after = self.carry_out(Side::Client, next);
+                self.is_waiting = after == After::Stop;
+                match after {
+                    After::Look => {
+                        moved = Moved::Yes;
+                        continue;
+                    }
+                    After::Read => {}
+                    After::Stop => break,
+                }
+            }
+            if self.lanes_are_full() {
+                // They take what they can first: the buffer is then free for the next read.
+                moved = Moved::Yes;
+                break;
+            }
+            match self.client.source.poll_read(&mut self.client.stream, &self.house.pool, cx) {
+                Poll::Ready(Ok(_)) => moved = Moved::Yes,
+                Poll::Ready(Err(error)) => self.end(Ended::Broken(error)),
+                Poll::Pending => break,
+            }
+        }
+        self.leave_if_left();
+        moved
+    }
+
+    /// A client that has sent its last byte is gone once that is on its way.
+    fn leave_if_left(&mut self) {
+        let done = self.client.source.has_ended() && self.dials.is_empty() && !self.lanes_are_full();
+        if done && self.closing.is_none() && !self.is_waiting {
+            self.end(Ended::Left);
+        }
+    }
+
+    fn push(&mut self, out: Out, bytes: Bytes) {
+        match out {
+            Out::Client => self.client.outbox.push(bytes),
+            Out::Lane(id) => {
+                // What goes to a lane that is lost goes nowhere; the engine has answered for it.
+                if let Some(lane) = self.lane(id) {
+                    lane.outbox.push(bytes);
+                }
+            }
+        }
+    }
+
+    fn source(&mut self, side: Side) -> Option<&mut Source> {
+        match side {
+            Side::Client => Some(&mut self.client.source),
+            Side::Lane(id) => self.lane(id).map(|lane| &mut lane.source),
+        }
+    }
+
+    /// Does what the engine said of a side's bytes, and then what it said besides.
+    fn carry_out(&mut self, side: Side, next: Move) -> After {
+        let Some(source) = self.source(side) else { return After::Stop };
+        let after = match next {
+            Move::Need(bytes) => {
+                source.need(bytes);
+                After::Read
+            }
+            Move::Keep(bytes, out) => {
+                let kept = source.keep(bytes, out);
+                self.push(out, kept);
+                After::Look
+            }
+            Move::Put(skip, put, out) => {
+                source.skip(skip);
+                self.push(out, Bytes::copy_from_slice(&put));
+                After::Look
+            }
+            Move::Zeros(count, out) => {
+                source.look();
+                match out {
+                    Out::Client => self.client.outbox.push_zeros(wide(count)),
+                    Out::Lane(id) => {
+                        if let Some(lane) = self.lane(id) {
+                            lane.outbox.push_zeros(wide(count));
+                        }
+                    }
+                }
+                After::Look
+            }
+            Move::Take(bytes) => {
+                source.skip(bytes);
+                After::Look
+            }
+            Move::Wait => {
+                source.look();
+                After::Stop
+            }
+            Move::Close(reason) => {
+                self.end(Ended::Reason(reason));
+                After::Stop
+            }
+            Move::Hang(fault) => {
+                if let Side::Lane(id) = side {
+                    self.lose(id, &LinkLoss::Fault(fault));
+                }
+                After::Stop
+            }
+        };
+        self.carry_out_effects();
+        after
+    }
+
+    fn carry_out_effects(&mut self) {
+        while let Some(effect) = self.engine.poll() {
+            match effect {
+                Effect::Send(id, frame) => self.push(Out::Lane(id), frame),
+                Effect::Answer(frame) => self.client.outbox.push(frame),
+                Effect::Dial(id, to) => self.dial(id, to),
+                Effect::Hang(id, fault) => self.hung_up(id, fault),
+                Effect::Ask(cluster, need) => self.ask(cluster, need),
+                Effect::Told(cluster, told) => {
+                    if let Some(asker) = self.asker(cluster) {
+                        asker.told(told);
+                        self.engine.learned(cluster, Some(asker.known()));
+                    }
+                }
+                Effect::Note(Note::Unlisted(node)) => self.house.unlisted(&self.connection.virtual_cluster, node),
+                Effect::Note(Note::Refused(key, code)) => Refused { connection: &self.connection, key, code }.emit(),
+                Effect::Close(reason) => self.end(Ended::Reason(reason)),
+            }
+        }
+    }
+
+    fn asker(&self, cluster: ClusterIndex) -> Option<Arc<Asker>> {
+        self.house.askers.get(usize::from(cluster.0)).map(Arc::clone)
+    }
+
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Moved {
+        let Some(due) = self.engine.next_deadline() else {
+            self.armed = None;
+            return Moved::No;
+        };
+        if due <= self.now {
+            self.engine.tick(self.now);
+            self.carry_out_effects();
+            return Moved::Yes;
+        }
+        // A timer that goes off early looks again; one that is set later than what is due would be late.
+        if self.armed.is_none_or(|armed| armed > due || armed <= self.now) {
+            self.timer.as_mut().reset(due.into());
+            self.armed = Some(due);
+        }
+        match self.timer.as_mut().poll(cx) {
+            Poll::Ready(()) => {
+                self.armed = None;
+                Moved::Yes
+            }
+            Poll::Pending => Moved::No,
+        }
+    }
+}

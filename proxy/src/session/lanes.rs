@@ -1,0 +1,157 @@
+//! A session's links to brokers.
+
+use std::task::{Context, Poll};
+
+use skein_link::connect;
+use skein_routing::engine::{Fault, LaneId, Need, Out};
+use skein_routing::topology::{ClusterIndex, Destination};
+
+use super::{After, Moved, Peer, Session, Side};
+use crate::events::{LinkLoss, LinkLost};
+
+impl Session {
+    pub(super) fn lane(&mut self, id: LaneId) -> Option<&mut Peer> {
+        self.lanes.get_mut(usize::from(id.0)).and_then(Option::as_mut)
+    }
+
+    pub(super) fn pump_lane(&mut self, id: LaneId, cx: &mut Context<'_>) -> Moved {
+        let mut moved = Moved::No;
+        while self.closing.is_none() && self.client.outbox.is_empty() {
+            while let Some((bytes, out)) = self.lane(id).and_then(|lane| lane.source.decided()) {
+                self.push(out, bytes);
+                moved = Moved::Yes;
+            }
+            let house = std::sync::Arc::clone(&self.house);
+            let Some(Some(lane)) = self.lanes.get_mut(usize::from(id.0)) else { return moved };
+            if !lane.source.is_ahead() && lane.source.is_ripe() {
+                let next = self.engine.from_lane(self.now, id, lane.source.input());
+                match self.carry_out(Side::Lane(id), next) {
+                    After::Look => {
+                        moved = Moved::Yes;
+                        continue;
+                    }
+                    After::Read => {}
+                    After::Stop => return moved,
+                }
+            }
+            if !self.client.outbox.is_empty() {
+                // The client takes what it can first: the buffer is then free for the next read.
+                return Moved::Yes;
+            }
+            let Some(lane) = self.lane(id) else { return Moved::Yes };
+            if lane.source.has_ended() {
+                self.lose(id, &LinkLoss::Broken(None));
+                return Moved::Yes;
+            }
+            match lane.source.poll_read(&mut lane.stream, &house.pool, cx) {
+                Poll::Ready(Ok(_)) => moved = Moved::Yes,
+                Poll::Ready(Err(error)) => {
+                    self.lose(id, &LinkLoss::Broken(Some(&error)));
+                    return Moved::Yes;
+                }
+                Poll::Pending => return moved,
+            }
+        }
+        moved
+    }
+
+    /// A lane is lost: the engine answers for what was on it.
+    pub(super) fn lose(&mut self, id: LaneId, loss: &LinkLoss<'_>) {
+        let Some(to) = self.forget(id) else { return };
+        self.tell(to, loss);
+        self.engine.lane_lost(self.now, id);
+        self.carry_out_effects();
+    }
+
+    /// The engine has given a lane up.
+    pub(super) fn hung_up(&mut self, id: LaneId, fault: Fault) {
+        if let Some(to) = self.forget(id) {
+            self.tell(to, &LinkLoss::Fault(fault));
+        }
+    }
+
+    fn forget(&mut self, id: LaneId) -> Option<Destination> {
+        let mut lane = self.lanes.get_mut(usize::from(id.0))?.take()?;
+        lane.source.rest(&self.house.pool);
+        self.client.source.drop_ahead(Out::Lane(id));
+        self.destinations.get(usize::from(id.0)).copied()
+    }
+
+    fn tell(&self, to: Destination, loss: &LinkLoss<'_>) {
+        let asker = self.asker(to.cluster);
+        let cluster = asker.as_deref().map_or("", |asker| &asker.cluster().name);
+        let loss = match loss {
+            LinkLoss::Unreached(error) => LinkLoss::Unreached(error),
+            LinkLoss::Broken(error) => LinkLoss::Broken(*error),
+            LinkLoss::Fault(fault) => LinkLoss::Fault(*fault),
+        };
+        LinkLost { connection: &self.connection, cluster, node: to.node.map(|node| node.0), loss }.emit();
+    }
+
+    pub(super) fn dial(&mut self, id: LaneId, to: Destination) {
+        let Some(asker) = self.asker(to.cluster) else { return };
+        let index = usize::from(id.0);
+        if self.lanes.len() <= index {
+            self.lanes.resize_with(index + 1, || None);
+            self.destinations.resize(index + 1, to);
+        }
+        if let Some(slot) = self.destinations.get_mut(index) {
+            *slot = to;
+        }
+        self.dials.push((id, to, Box::pin(connect(asker, to.node))));
+    }
+
+    pub(super) fn poll_dials(&mut self, cx: &mut Context<'_>) -> Moved {
+        let mut moved = Moved::No;
+        let mut index = 0;
+        while let Some((id, to, dialling)) = self.dials.get_mut(index) {
+            let (id, to) = (*id, *to);
+            let Poll::Ready(dialled) = dialling.as_mut().poll(cx) else {
+                index += 1;
+                continue;
+            };
+            drop(self.dials.swap_remove(index));
+            moved = Moved::Yes;
+            match dialled {
+                Ok(stream) => {
+                    if let Some(slot) = self.lanes.get_mut(usize::from(id.0)) {
+                        *slot = Some(Peer::new(stream));
+                    }
+                    self.engine.lane_up(id);
+                }
+                Err(error) => {
+                    self.tell(to, &LinkLoss::Unreached(&error));
+                    self.engine.lane_lost(self.now, id);
+                }
+            }
+            self.carry_out_effects();
+        }
+        moved
+    }
+
+    pub(super) fn ask(&mut self, cluster: ClusterIndex, need: Need) {
+        let Some(asker) = self.asker(cluster) else { return };
+        let asking = async move {
+            asker.next(need).await;
+            asker.watch().borrow().clone()
+        };
+        self.questions.push((cluster, Box::pin(asking)));
+    }
+
+    pub(super) fn poll_questions(&mut self, cx: &mut Context<'_>) -> Moved {
+        let mut moved = Moved::No;
+        let mut index = 0;
+        while let Some((cluster, asking)) = self.questions.get_mut(index) {
+            let cluster = *cluster;
+            let Poll::Ready(known) = asking.as_mut().poll(cx) else {
+                index += 1;
+                continue;
+            };
+            drop(self.questions.swap_remove(index));
+            moved = Moved::Yes;
+            self.engine.learned(cluster, known.failure.is_none().then_some(known.topology));
+            self.carry_out_effects();
+        }
+        moved
+    }
+}
