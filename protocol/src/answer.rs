@@ -1,25 +1,21 @@
 //! Answers that Skein makes itself, for any API: its response filled with defaults, naming what the request named, with
 //! one error code in every place that has one for an item; or, where a response has no items, in its single place.
 
-use std::collections::BTreeSet;
+mod named;
 
 use crate::code::Code;
 use crate::ids::{ApiKey, Direction};
-use crate::meaning::Meaning;
-use crate::outline::{Entry, OUTLINED, Outline};
-use crate::table::{Arity, Default, Field, Kind, Layout, Message, Table};
-use crate::varint::{self, Uvarint, narrow};
-
-/// What a request named, as a tree: the values of one struct, and the elements of its arrays.
-#[derive(Debug, Default)]
-struct Named<'a> {
-    values: Vec<(Meaning, &'a [u8])>,
-    arrays: Vec<Vec<Named<'a>>>,
-}
+use crate::meaning::{Meaning, Meanings};
+use crate::outline::{OUTLINED, Outline};
+use crate::table::{Arity, Default, Field, Kind, Table};
+use crate::varint::{self, narrow};
+use named::Named;
 
 /// The answer to a request that gives `code` for all that it asked; a whole frame without its length.
 ///
-/// `None`: the outline is not whole, or the response has no place for an error code.
+/// `None`: the outline is not whole, or there is no place for the code. That is so where a response has places beside its
+/// items only and the request named none, and where its items cannot be told from an outline: AlterReplicaLogDirs,
+/// AlterClientQuotas, AlterUserScramCredentials, WriteTxnMarkers.
 pub fn refusal(key: ApiKey, version: i16, correlation: i32, outline: &Outline, code: Code) -> Option<Vec<u8>> {
     let api = Table::get().api(key)?;
     let layout = api.request.layout(version)?;
@@ -27,97 +23,35 @@ pub fn refusal(key: ApiKey, version: i16, correlation: i32, outline: &Outline, c
     if !outline.is_whole() {
         return None;
     }
-    let named = Tree { layout, flexible }.read(&mut outline.entries(), Depth(0));
+    let named = named::read(layout, flexible, outline);
     let mut out = Vec::with_capacity(64 + 2 * outline.size());
     out.extend_from_slice(&correlation.to_be_bytes());
-    let writer = Writer { version, flexible, code };
     if flexible && key != ApiKey::API_VERSIONS {
         out.push(0);
     }
-    let place = if writer.has_items(&api.response.fields, &named) { Place::Items } else { Place::Top };
-    if place == Place::Top && !has_error(&api.response, version) {
+    let writer = Writer { version, flexible, code };
+    let (fields, asked) = (&api.response.fields, &api.request.fields);
+    let place = if writer.has_items(fields, asked, &named) { Place::Items } else { Place::Top };
+    if place == Place::Top && !writer.has_error(fields) {
         return None;
     }
-    writer.structure(&mut out, &api.response.fields, &named, place, Depth(0));
+    writer.structure(&mut out, fields, asked, &named, place);
     Some(out)
-}
-
-fn has_error(message: &Message, version: i16) -> bool {
-    message.fields.iter().any(|field| field.fact.meaning == Meaning::Error && field.versions.has(version))
-}
-
-/// How deep a tree is: as deep as the layout nests, which the table bounds.
-#[derive(Clone, Copy)]
-struct Depth(u8);
-
-impl Depth {
-    const MOST: u8 = 8;
-
-    fn below(self) -> Option<Self> {
-        (self.0 < Self::MOST).then_some(Self(self.0 + 1))
-    }
 }
 
 /// Where the code goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// In the single place at the top.
+    /// In the place of the struct that is being written.
     Top,
-    /// Beside each item, the top stays good.
+    /// Beside each item below it; what is above stays good.
     Items,
 }
 
-struct Tree {
-    layout: &'static Layout,
-    flexible: bool,
-}
-
-impl Tree {
-    /// Reads one struct, up to the end of its element.
-    fn read<'a>(&self, entries: &mut (impl Iterator<Item = Entry<'a>> + Clone), depth: Depth) -> Named<'a> {
-        let mut named = Named::default();
-        loop {
-            let before = entries.clone();
-            match entries.next() {
-                Some(Entry::Value(index, bytes)) => {
-                    let meaning = self.layout.facts.get(usize::from(index)).map_or(Meaning::Plain, |fact| fact.meaning);
-                    named.values.push((meaning, self.content(meaning, bytes)));
-                }
-                Some(Entry::Open(_)) => {
-                    let mut elements = Vec::new();
-                    while let Some(Entry::Element) = entries.next() {
-                        match depth.below() {
-                            Some(below) => elements.push(self.read(entries, below)),
-                            None => return named,
-                        }
-                    }
-                    named.arrays.push(elements);
-                }
-                Some(Entry::Element | Entry::Close) => {
-                    // The end of this struct belongs to the array that holds it.
-                    *entries = before;
-                    return named;
-                }
-                None => return named,
-            }
-        }
-    }
-
-    /// The bytes of a value without the length in front of a string.
-    fn content<'a>(&self, meaning: Meaning, bytes: &'a [u8]) -> &'a [u8] {
-        let prefix = match meaning {
-            Meaning::TopicName
-            | Meaning::GroupId
-            | Meaning::TransactionalId
-            | Meaning::CoordinatorKey
-            | Meaning::ResourceName => match varint::read(bytes) {
-                Uvarint::Read(_, len) if self.flexible => usize::from(len),
-                _ => 2,
-            },
-            _ => 0,
-        };
-        bytes.get(prefix..).unwrap_or(&[])
-    }
+/// Fields that name something again in an answer, itself or in an element of it.
+fn identities<'f>(fields: impl Iterator<Item = &'f Field>) -> Meanings {
+    let meanings = fields.map(|field| field.fact.meaning).filter(|meaning| OUTLINED.has(*meaning));
+    meanings.fold(Meanings::NONE, |all, meaning| all.and(Meanings::of(&[meaning])))
 }
 
 struct Writer {
@@ -131,35 +65,66 @@ impl Writer {
         field.versions.has(self.version) && !field.tag.is_some_and(|(_, versions)| versions.has(self.version))
     }
 
-    /// The array of the request that an array of the response answers, item by item.
-    fn answered<'n, 'a>(&self, field: &Field, named: &'n Named<'a>) -> Option<&'n [Named<'a>]> {
-        let identities = |fields: &[Field]| -> BTreeSet<&str> {
-            let fields = fields.iter().filter(|field| self.here(field) && OUTLINED.has(field.fact.meaning));
-            fields.map(|field| field.fact.meaning.word()).collect()
-        };
-        let wanted = identities(&field.fields);
-        let fits = |elements: &&Vec<Named<'a>>| {
-            elements
-                .first()
-                .is_some_and(|first| first.values.iter().any(|(meaning, _)| wanted.contains(meaning.word())))
-        };
-        named.arrays.iter().find(fits).map(Vec::as_slice)
+    fn has_error(&self, fields: &[Field]) -> bool {
+        fields.iter().any(|field| self.here(field) && field.fact.meaning == Meaning::Error)
+    }
+
+    /// What an element of an array names.
+    fn names(&self, array: &Field) -> Meanings {
+        match array.kind {
+            Kind::Struct => identities(array.fields.iter().filter(|field| self.here(field))),
+            Kind::Fixed(_) | Kind::Text | Kind::Blob | Kind::Records => identities(std::iter::once(array)),
+        }
+    }
+
+    /// The array of the request, among the fields `asked`, that an array among the `fields` of the response answers item
+    /// by item: one that names the same; or the only one, where items have nothing but their order.
+    fn partner<'f>(&self, array: &Field, fields: &[Field], asked: &'f [Field]) -> Option<&'f Field> {
+        let names = self.names(array);
+        let arrays = || asked.iter().filter(|field| field.arity == Arity::Many && self.here(field));
+        let same = arrays().find(|asked| self.names(asked).meets(names));
+        if same.is_some() || names != Meanings::NONE {
+            return same;
+        }
+        let mut rest = arrays();
+        let only = rest.next().filter(|asked| self.names(asked) != Meanings::NONE)?;
+        let ordered = rest.next().is_none() && self.has_error(&array.fields) && !self.has_error(fields);
+        ordered.then_some(only)
+    }
+
+    /// The items that an array of the response has, and the fields of the request that named them.
+    fn items<'f, 'n, 'a>(
+        &self, array: &Field, fields: &[Field], asked: &'f [Field], named: &'n Named<'a>,
+    ) -> (&'f [Field], &'n [Named<'a>]) {
+        if array.kind != Kind::Struct {
+            return (&[], &[]);
+        }
+        self.partner(array, fields, asked).map_or((&[], &[]), |partner| (&partner.fields, named.elements(partner.fact)))
     }
 
     /// Whether the response has a place for the code beside some item.
-    fn has_items(&self, fields: &[Field], named: &Named<'_>) -> bool {
-        fields.iter().filter(|field| self.here(field) && field.kind == Kind::Struct).any(|field| {
-            let Some(items) = self.answered(field, named) else { return false };
-            let direct = field.fields.iter().any(|inner| self.here(inner) && inner.fact.meaning == Meaning::Error);
-            direct || items.iter().any(|item| self.has_items(&field.fields, item))
+    fn has_items(&self, fields: &[Field], asked: &[Field], named: &Named<'_>) -> bool {
+        fields.iter().filter(|field| field.arity == Arity::Many && self.here(field)).any(|array| {
+            let (asked, items) = self.items(array, fields, asked, named);
+            let direct = self.has_error(&array.fields);
+            items.iter().any(|item| direct || self.has_items(&array.fields, asked, item))
         })
     }
 
-    fn structure(&self, out: &mut Vec<u8>, fields: &[Field], named: &Named<'_>, place: Place, depth: Depth) {
+    fn structure(&self, out: &mut Vec<u8>, fields: &[Field], asked: &[Field], named: &Named<'_>, place: Place) {
         for field in fields.iter().filter(|field| self.here(field)) {
             match field.arity {
-                Arity::One => self.value(out, field, named, place, depth),
-                Arity::Many => self.array(out, field, named, depth),
+                Arity::One => self.value(out, field, named, place),
+                Arity::Many => {
+                    let (asked, items) = self.items(field, fields, asked, named);
+                    self.length(out, narrow(items.len()), 4);
+                    for item in items {
+                        // Partitions below a topic carry the code if they have a place for it; the topic then stays good.
+                        let deeper = self.has_items(&field.fields, asked, item);
+                        let place = if deeper { Place::Items } else { Place::Top };
+                        self.structure(out, &field.fields, asked, item, place);
+                    }
+                }
             }
         }
         if self.flexible {
@@ -167,17 +132,36 @@ impl Writer {
         }
     }
 
-    fn array(&self, out: &mut Vec<u8>, field: &Field, named: &Named<'_>, depth: Depth) {
-        let items = if field.kind == Kind::Struct { self.answered(field, named).unwrap_or(&[]) } else { &[] };
-        let below = depth.below();
-        let items = if below.is_some() { items } else { &[] };
-        self.length(out, narrow(items.len()), 4);
-        for item in items {
-            // Partitions below a topic carry the code if they have a place for it; the topic then stays good.
-            let deeper = self.has_items(&field.fields, item);
-            let place = if deeper { Place::Items } else { Place::Top };
-            self.structure(out, &field.fields, item, place, below.unwrap_or(depth));
+    fn value(&self, out: &mut Vec<u8>, field: &Field, named: &Named<'_>, place: Place) {
+        let meaning = field.fact.meaning;
+        let known = if OUTLINED.has(meaning) { named.value(meaning) } else { None };
+        let nullable = field.nullable.has(self.version);
+        match field.kind {
+            Kind::Fixed(_) if meaning == Meaning::Error && place == Place::Top => {
+                out.extend_from_slice(&self.code.0.to_be_bytes());
+            }
+            Kind::Fixed(bytes) => match known.flatten() {
+                Some(known) if known.len() == usize::from(bytes) => out.extend_from_slice(known),
+                _ => number(out, field.default, bytes),
+            },
+            Kind::Struct if nullable => out.push(0xff),
+            Kind::Struct => self.structure(out, &field.fields, &[], &Named::default(), Place::Items),
+            // Null records are legal, and librdkafka takes an answer that has them for a broken one.
+            Kind::Records => self.length(out, 0, 4),
+            Kind::Text | Kind::Blob => {
+                let width = if field.kind == Kind::Text { 2 } else { 4 };
+                let unset = if field.default == Default::Null { None } else { Some(&[][..]) };
+                match known.unwrap_or(unset) {
+                    None if nullable => self.null(out, width),
+                    text => self.text(out, text.unwrap_or(&[]), width),
+                }
+            }
         }
+    }
+
+    fn text(&self, out: &mut Vec<u8>, text: &[u8], width: u8) {
+        self.length(out, narrow(text.len()), width);
+        out.extend_from_slice(text);
     }
 
     fn length(&self, out: &mut Vec<u8>, length: u32, width: u8) {
@@ -195,37 +179,6 @@ impl Writer {
             (false, _) => out.extend_from_slice(&[0xff; 4]),
         }
     }
-
-    fn value(&self, out: &mut Vec<u8>, field: &Field, named: &Named<'_>, place: Place, depth: Depth) {
-        let meaning = field.fact.meaning;
-        let known =
-            named.values.iter().find(|(known, _)| OUTLINED.has(meaning) && *known == meaning).map(|(_, bytes)| *bytes);
-        let width = if field.kind == Kind::Text { 2 } else { 4 };
-        match field.kind {
-            Kind::Fixed(_) if meaning == Meaning::Error && place == Place::Top => {
-                out.extend_from_slice(&self.code.0.to_be_bytes())
-            }
-            Kind::Fixed(bytes) => match known {
-                Some(known) if known.len() == usize::from(bytes) => out.extend_from_slice(known),
-                _ => number(out, field.default, bytes),
-            },
-            Kind::Struct if field.nullable.has(self.version) => out.push(0xff),
-            Kind::Struct => {
-                let below = depth.below();
-                if let Some(below) = below {
-                    self.structure(out, &field.fields, &Named::default(), Place::Items, below);
-                }
-            }
-            Kind::Text | Kind::Blob | Kind::Records => match known {
-                Some(known) => {
-                    self.length(out, narrow(known.len()), width);
-                    out.extend_from_slice(known);
-                }
-                None if field.nullable.has(self.version) => self.null(out, width),
-                None => self.length(out, 0, width),
-            },
-        }
-    }
 }
 
 /// The default of a field of a fixed width.
@@ -238,7 +191,7 @@ fn number(out: &mut Vec<u8>, default: Default, bytes: u8) {
     out.extend_from_slice(all.get(all.len() - usize::from(bytes)..).unwrap_or(&[]));
 }
 
-/// Whether a response of this API can be made by [`refusal`] at all: for tests of what is refused.
+/// Whether a response of this API has a place for an error code at all.
 pub fn has_place_for_error(key: ApiKey, version: i16) -> bool {
     let layout = Table::get().layout(key, version, Direction::ToClient);
     layout.is_some_and(|layout| layout.meanings().has(Meaning::Error))

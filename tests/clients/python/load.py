@@ -1,9 +1,10 @@
 """Writing through outages, and reading everything back.
 
-Options of both: `--topic T` (the whole name), `--out FILE` (one id per line). Of the writer: `--records N`, `--rate N`
-(records per second; 0: as fast as it goes) and `--partitions N` (creates the topic).
+Options of both: `--topic T` (the whole name), `--out FILE` (one id per line). Of the writer: `--until FILE` (it stops
+when that file is there), `--rate N` (records per second) and `--partitions N` (it creates the topic).
 """
 
+import os
 import time
 
 from confluent_kafka.admin import NewTopic
@@ -13,13 +14,13 @@ from session import SECONDS
 
 
 def produce(session):
-    """Writes records with ids 0 to N−1, and to the file each id whose write was acknowledged, at once."""
+    """Writes records with ids from 0, and to the file each id whose write was acknowledged, at once."""
     options = session.options
     topic = options["topic"]
     partitions = int(options.get("partitions", "6"))
     admin = session.admin()
     admin.create_topics([NewTopic(topic, partitions, -1)])[topic].result(SECONDS)
-    rate = int(options.get("rate", "0"))
+    rate = int(options.get("rate", "300"))
     producer = session.producer(
         enable_idempotence=True, message_timeout_ms=300_000, request_timeout_ms=10_000, socket_timeout_ms=10_000,
         reconnect_backoff_max_ms=500)
@@ -31,13 +32,14 @@ def produce(session):
                 print(message.value().decode(), file=out)
 
         start = time.monotonic()
-        for number in range(int(options["records"])):
-            if rate:
-                producer.poll(max(0, start + number / rate - time.monotonic()))
+        number = 0
+        while not os.path.exists(options["until"]):
+            producer.poll(max(0, start + number / rate - time.monotonic()))
             content = str(number).encode()
             records.write(producer, topic, key=content, value=content, on_delivery=answered)
+            number += 1
         producer.flush(300)
-    return counts
+    return counts | {"sent": number}
 
 
 def drain(session):

@@ -17,19 +17,20 @@ import org.apache.kafka.clients.producer.ProducerRecord;
  * Writing through outages, and reading everything back.
  *
  * <p>Options of both: {@code --topic T} (the whole name), {@code --out FILE} (one id per line). Of the writer: {@code
- * --records N} and {@code --rate N} (records per second; 0: as fast as it goes), {@code --partitions N} (creates the
- * topic).
+ * --until FILE} (it stops when that file is there), {@code --rate N} (records per second) and {@code --partitions N}
+ * (it creates the topic).
  */
 final class Load {
     private Load() {
     }
 
-    /** Writes records with ids 0 to N−1, and to the file each id whose write was acknowledged, at once. */
+    /** Writes records with ids from 0, and to the file each id whose write was acknowledged, at once. */
     static Object produce(Session session) throws Exception {
         String topic = session.option("topic");
         create(session, topic, Integer.parseInt(session.option("partitions", "6")));
-        long records = Long.parseLong(session.option("records"));
-        long rate = Long.parseLong(session.option("rate", "0"));
+        Path until = Path.of(session.option("until"));
+        long rate = Long.parseLong(session.option("rate", "300"));
+        long id = 0;
         AtomicLong failed = new AtomicLong();
         AtomicLong acknowledged = new AtomicLong();
         Map<String, Object> configs = Map.of("enable.idempotence", true, "acks", "all", "linger.ms", 5,
@@ -38,10 +39,8 @@ final class Load {
         try (BufferedWriter out = Files.newBufferedWriter(Path.of(session.option("out")));
                 KafkaProducer<byte[], byte[]> producer = session.producer(configs)) {
             long start = System.nanoTime();
-            for (long id = 0; id < records; id++) {
-                if (rate > 0) {
-                    LockSupport.parkNanos(start + id * 1_000_000_000L / rate - System.nanoTime());
-                }
+            for (; !Files.exists(until); id++) {
+                LockSupport.parkNanos(start + id * 1_000_000_000L / rate - System.nanoTime());
                 String text = Long.toString(id);
                 producer.send(new ProducerRecord<>(topic, Records.bytes(text), Records.bytes(text)), (data, error) -> {
                     if (error == null) {
@@ -55,7 +54,7 @@ final class Load {
             }
             producer.flush();
         }
-        return map("acknowledged", acknowledged.get(), "failed", failed.get());
+        return map("sent", id, "acknowledged", acknowledged.get(), "failed", failed.get());
     }
 
     /** Reads a topic up to its end; writes to the file the id of each record, as often as it is there. */
