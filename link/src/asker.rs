@@ -15,7 +15,9 @@ use tokio::time::Instant;
 use crate::{ask, dial};
 
 /// The shortest time between two rounds of questions.
-const BETWEEN: Duration = Duration::from_millis(100);
+const BETWEEN: Duration = Duration::from_millis(10);
+/// The shortest time before a round that follows one that failed.
+const BACK_OFF: Duration = Duration::from_millis(100);
 /// The longest time between two rounds while the cluster cannot be reached.
 const LONGEST_BACK_OFF: Duration = Duration::from_secs(2);
 /// Questions that wait for the next round; those beyond are the same as one of these.
@@ -164,7 +166,7 @@ async fn rounds(asker: std::sync::Weak<Asker>, mut waiting: mpsc::Receiver<Need>
         let began = Instant::now();
         let found = asker.round(identity).await;
         let failure = found.as_ref().err().map(|why| Arc::from(why.as_str()));
-        back_off = if failure.is_some() { (back_off * 2).min(LONGEST_BACK_OFF) } else { BETWEEN };
+        back_off = if failure.is_some() { (back_off * 2).clamp(BACK_OFF, LONGEST_BACK_OFF) } else { BETWEEN };
         asker.known.send_modify(|known| {
             if let Ok(found) = found {
                 known.topology = Arc::new(merge(&known.topology, found));

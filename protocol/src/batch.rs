@@ -35,6 +35,14 @@ pub fn transactional_producer(header: &[u8]) -> Option<i64> {
     transactional.then_some(i64::from_be_bytes(id.try_into().ok()?))
 }
 
+/// Gives a transactional batch of `length` bytes, whose header is given, the producer id that `other` says, if any.
+#[inline]
+pub fn translate(header: &mut [u8], length: u32, other: impl FnOnce(i64) -> Option<i64>) {
+    if let Some(id) = transactional_producer(header).and_then(other) {
+        put_producer_id(header, length, id);
+    }
+}
+
 /// Writes another producer id into a batch of `length` bytes whose header is given, and patches the CRC by the difference.
 ///
 /// The CRC is patched, never made anew: a batch that was corrupt stays corrupt, and the broker says so.

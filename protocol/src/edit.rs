@@ -62,9 +62,34 @@ pub(crate) enum Done {
 /// Has `editor` decide about the value that `encoded` holds wholly.
 #[inline]
 pub(crate) fn apply<E: Editor + ?Sized>(spot: &Spot, encoded: &mut [u8], editor: &mut E) -> Done {
-    match editor.edit(spot.fact, value(spot, encoded)) {
+    let value = match spot.encoding {
+        Encoding::Fixed => fixed(encoded),
+        Encoding::Text(_) | Encoding::Blob(_) if spot.null => Value::Null,
+        Encoding::Text(_) | Encoding::Blob(_) => {
+            Value::Text(encoded.get(usize::from(spot.prefix)..).unwrap_or(&[]))
+        }
+    };
+    match editor.edit(spot.fact, value) {
         Edit::Keep => Done::InPlace,
         Edit::Int(number) if spot.encoding == Encoding::Fixed => int(encoded, number),
+        other => rare(spot, encoded, other),
+    }
+}
+
+#[inline(always)]
+fn fixed<'a>(encoded: &[u8]) -> Value<'a> {
+    match *encoded {
+        [a, b, c, d] => Value::Int(i64::from(i32::from_be_bytes([a, b, c, d]))),
+        [a, b] => Value::Int(i64::from(i16::from_be_bytes([a, b]))),
+        [a, b, c, d, e, f, g, h] => Value::Int(i64::from_be_bytes([a, b, c, d, e, f, g, h])),
+        [a] => Value::Int(i64::from(i8::from_be_bytes([a]))),
+        _ => encoded.try_into().map_or(Value::Null, Value::Id),
+    }
+}
+
+/// The edits but those of integers.
+fn rare(spot: &Spot, encoded: &mut [u8], edit: Edit) -> Done {
+    match edit {
         Edit::Id(id) if spot.encoding == Encoding::Fixed && encoded.len() == id.len() => {
             encoded.copy_from_slice(&id);
             Done::InPlace
@@ -72,30 +97,26 @@ pub(crate) fn apply<E: Editor + ?Sized>(spot: &Spot, encoded: &mut [u8], editor:
         Edit::Text(text) => string(spot, encoded, &text),
         Edit::Null => null(spot),
         Edit::Drop => Done::Drop,
-        Edit::Int(_) | Edit::Id(_) => Done::Unfit,
-    }
-}
-
-/// Reads a value that is wholly in `encoded`.
-#[inline]
-fn value<'a>(spot: &Spot, encoded: &'a [u8]) -> Value<'a> {
-    if spot.null {
-        return Value::Null;
-    }
-    if spot.encoding != Encoding::Fixed {
-        return Value::Text(encoded.get(usize::from(spot.prefix)..).unwrap_or(&[]));
-    }
-    match *encoded {
-        [a] => Value::Int(i64::from(i8::from_be_bytes([a]))),
-        [a, b] => Value::Int(i64::from(i16::from_be_bytes([a, b]))),
-        [a, b, c, d] => Value::Int(i64::from(i32::from_be_bytes([a, b, c, d]))),
-        [a, b, c, d, e, f, g, h] => Value::Int(i64::from_be_bytes([a, b, c, d, e, f, g, h])),
-        _ => encoded.try_into().map_or(Value::Null, Value::Id),
+        Edit::Keep | Edit::Int(_) | Edit::Id(_) => Done::Unfit,
     }
 }
 
 /// Writes an integer, signed or not, if it fits.
+#[inline(always)]
 fn int(encoded: &mut [u8], number: i64) -> Done {
+    if let Ok(slot) = <&mut [u8; 4]>::try_from(&mut *encoded) {
+        let Some(bytes) = i32::try_from(number).map(i32::to_be_bytes).or(u32::try_from(number).map(u32::to_be_bytes)).ok()
+        else {
+            return Done::Unfit;
+        };
+        *slot = bytes;
+        return Done::InPlace;
+    }
+    other_int(encoded, number)
+}
+
+/// The same for any width.
+fn other_int(encoded: &mut [u8], number: i64) -> Done {
     let bytes = number.to_be_bytes();
     let Some((high, low)) = bytes.len().checked_sub(encoded.len()).and_then(|at| bytes.split_at_checked(at)) else {
         return Done::Unfit;

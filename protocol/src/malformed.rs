@@ -61,6 +61,14 @@ pub enum Malformed {
         /// Where it starts.
         at: u32,
     },
+    /// A tag number beyond Kafka's own int32.
+    #[error("the tag number {tag} at byte {at} of the frame is beyond any of Kafka's")]
+    TagNumber {
+        /// Where it stands.
+        at: u32,
+        /// The tag number.
+        tag: u32,
+    },
     /// A tag that its section has had before.
     #[error("tag {tag} at byte {at} of the frame stands a second time")]
     TagAgain {
@@ -88,6 +96,12 @@ pub enum Malformed {
     TooManyElements {
         /// The bound.
         most: u32,
+    },
+    /// Arrays and tags nested deeper than any message has them; no layout of the table leads here.
+    #[error("fields nest too deeply at byte {at} of the frame")]
+    TooDeep {
+        /// Where.
+        at: u32,
     },
     /// A response that goes on after its last field.
     #[error("{rest} bytes after the last field of a response")]

@@ -93,7 +93,13 @@ impl Meanings {
         Self(self.0 | other.0)
     }
 
+    /// The set, with the record batches that producer ids stand in if those are in it.
+    pub(crate) const fn with_batches(self) -> Self {
+        if self.has(Meaning::ProducerId) { self.and(Self::of(&[Meaning::Records])) } else { self }
+    }
+
     /// Whether `meaning` is in it.
+    #[inline]
     pub const fn has(self, meaning: Meaning) -> bool {
         self.0 & meaning.bit() != 0
     }

@@ -12,7 +12,7 @@ use crate::malformed::Malformed;
 use crate::meaning::Meanings;
 use crate::table::Table;
 use crate::varint::{narrow, wide};
-use crate::walker::{Structure, Token, Walker};
+use crate::walker::{Stop, Walker};
 
 /// Why a message could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -39,19 +39,17 @@ pub enum Unread {
 pub fn decode<M: Decodable>(key: ids::ApiKey, version: i16, direction: Direction, frame: &Bytes) -> Result<M, Unread> {
     let layout =
         Table::get().layout(key, version, direction).ok_or(Malformed::UnknownMessage { key: key.0, version })?;
-    let body = vouch(Walker::new(layout, narrow(frame.len()), Meanings::NONE, Structure::Untold), frame)?;
+    let body = vouch(Walker::new(layout, narrow(frame.len()), Meanings::NONE), frame)?;
     let mut rest = frame.slice(body..);
     M::decode(&mut rest, version).map_err(|error| Unread::Undecoded { key, version, why: error.to_string() })
 }
 
 /// Walks a whole frame; says where its body starts.
-fn vouch(mut walker: Walker, frame: &[u8]) -> Result<usize, Malformed> {
-    loop {
-        match walker.step(frame.get(wide(walker.at())..).unwrap_or(&[]))? {
-            Token::End => return Ok(wide(walker.body())),
-            Token::Need(_) => return Err(Malformed::Short { at: narrow(frame.len()) }),
-            _ => {}
-        }
+fn vouch(mut walker: Walker, mut frame: &[u8]) -> Result<usize, Malformed> {
+    match walker.run(&mut frame, &mut ())? {
+        Stop::End => Ok(wide(walker.body())),
+        // A complete frame has all that could be needed, unless it ends inside a field.
+        Stop::Need(_) | Stop::Passed | Stop::Told => Err(Malformed::Short { at: narrow(frame.len()) }),
     }
 }
 

@@ -1,11 +1,8 @@
 //! What is remembered of a request on its way: which topics, partitions, groups it names. An answer of ours, if the
 //! broker's never comes, is made from it.
 
-use smallvec::SmallVec;
-
 use crate::meaning::{Meaning, Meanings};
-use crate::varint::wide;
-use crate::walker::Token;
+use crate::walker::Spot;
 
 /// The meanings that an outline keeps: what an answer of ours must name again.
 pub const OUTLINED: Meanings = Meanings::of(&[
@@ -23,10 +20,24 @@ pub const OUTLINED: Meanings = Meanings::of(&[
 const MOST: usize = 64 << 10;
 
 /// A log of arrays, elements and values: small ones are kept without an allocation.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Outline {
-    log: SmallVec<[u8; 72]>,
+    /// The log, as long as it fits.
+    few: [u8; FEW],
+    len: usize,
+    /// The log, once it does not.
+    many: Vec<u8>,
     state: State,
+}
+
+/// Bytes of a log that are kept without an allocation: a Produce or OffsetCommit of one partition, its names long ones.
+const FEW: usize = 88;
+
+impl std::default::Default for Outline {
+    #[inline]
+    fn default() -> Self {
+        Self { few: [0; FEW], len: 0, many: Vec::new(), state: State::Whole }
+    }
 }
 
 /// Whether an outline can be used.
@@ -58,7 +69,7 @@ const VALUE: u8 = 3;
 impl Outline {
     /// An outline that stays empty: for answers.
     pub fn off() -> Self {
-        Self { log: SmallVec::new(), state: State::Off }
+        Self { state: State::Off, ..Self::default() }
     }
 
     /// Whether it names all that the request did.
@@ -68,42 +79,68 @@ impl Outline {
 
     /// Bytes that it takes.
     pub fn size(&self) -> usize {
-        self.log.len()
+        self.len
     }
 
-    /// Takes down what a walk told. `input` starts with the token's bytes, not yet edited.
-    pub(crate) fn note(&mut self, token: &Token, input: &[u8]) {
+    /// Takes down a value, not yet edited.
+    #[inline]
+    pub(crate) fn value(&mut self, spot: &Spot, encoded: &[u8]) {
+        if self.state == State::Whole && OUTLINED.has(spot.fact.meaning) {
+            self.put_value(spot.index, encoded);
+        }
+    }
+
+    fn put_value(&mut self, index: u16, encoded: &[u8]) {
+        let Ok(len) = u16::try_from(encoded.len()) else { return self.overflow() };
+        let ([i0, i1], [l0, l1]) = (index.to_be_bytes(), len.to_be_bytes());
+        self.put(&[VALUE, i0, i1, l0, l1]);
+        self.put(encoded);
+    }
+
+    /// Takes down the start of an array.
+    #[inline]
+    pub(crate) fn open(&mut self, index: u16) {
+        let [i0, i1] = index.to_be_bytes();
+        self.put(&[OPEN, i0, i1]);
+    }
+
+    /// Takes down that an element starts.
+    #[inline]
+    pub(crate) fn element(&mut self) {
+        self.put(&[ELEMENT]);
+    }
+
+    /// Takes down that an array ends.
+    #[inline]
+    pub(crate) fn close(&mut self) {
+        self.put(&[CLOSE]);
+    }
+
+    #[inline]
+    fn put(&mut self, entry: &[u8]) {
         if self.state != State::Whole {
             return;
         }
-        match token {
-            Token::Open { index, .. } => {
-                self.log.push(OPEN);
-                self.log.extend_from_slice(&index.to_be_bytes());
+        let end = self.len + entry.len();
+        match self.few.get_mut(self.len..end) {
+            Some(slot) => slot.copy_from_slice(entry),
+            None if end > MOST => return self.overflow(),
+            None => {
+                if self.many.is_empty() {
+                    self.many.extend_from_slice(self.few.get(..self.len).unwrap_or(&[]));
+                }
+                self.many.extend_from_slice(entry);
             }
-            Token::Element => self.log.push(ELEMENT),
-            Token::Close => self.log.push(CLOSE),
-            Token::Value(spot) if OUTLINED.has(spot.fact.meaning) => {
-                let Ok(len) = u16::try_from(spot.len) else { return self.overflow() };
-                self.log.push(VALUE);
-                self.log.extend_from_slice(&spot.index.to_be_bytes());
-                self.log.extend_from_slice(&len.to_be_bytes());
-                self.log.extend_from_slice(input.get(..wide(spot.len)).unwrap_or(&[]));
-            }
-            _ => {}
         }
-        if self.log.len() > MOST {
-            self.overflow();
-        }
+        self.len = end;
     }
 
     fn overflow(&mut self) {
-        self.state = State::Overflown;
-        self.log = SmallVec::new();
+        *self = Self { state: State::Overflown, ..Self::default() };
     }
 
     pub(crate) fn entries(&self) -> Entries<'_> {
-        Entries { log: &self.log }
+        Entries { log: if self.many.is_empty() { self.few.get(..self.len).unwrap_or(&[]) } else { &self.many } }
     }
 }
 

@@ -5,16 +5,19 @@
 //! frame is announced longer than it is ([`announce`]), and the difference is filled with a tagged field that nobody
 //! knows, which every flexible reader skips.
 
+mod room;
+
 use crate::batch;
 use crate::edit::{self, Done};
 pub use crate::edit::{Edit, Editor, Value};
-use crate::frame;
 use crate::malformed::Malformed;
 use crate::meaning::{Meaning, Meanings};
 use crate::outline::Outline;
 use crate::table::Layout;
 use crate::varint::{self, Inline, narrow, wide};
-use crate::walker::{Spot, Structure, Token, Walker};
+use crate::walker::{Flow, Open, Sink, Spot, Stop, TagHead, Walker, Way};
+use room::Room;
+pub use room::{Announce, announce};
 
 /// What to do with the next bytes.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,102 +43,42 @@ pub enum Next {
 #[derive(Debug)]
 pub struct Passage {
     walker: Walker,
+    state: State,
+}
+
+/// What a passage knows beside where it is.
+#[derive(Debug)]
+struct State {
     room: Room,
-    /// Bytes of a tag's content still to be blanked.
-    blank: u32,
-    /// What was found behind the bytes that were told to be kept.
-    pending: Option<Next>,
-    /// Bytes of the filler's content that are still to go out, behind what is pending.
+    /// Set when the walk stopped for it: bytes of the input that are left out, and what takes their place.
+    put: Option<(u32, Inline)>,
+    /// Bytes of the filler's content that are still to go out, behind what is put.
     zeros: u32,
-    /// Whether tags that hold brokers' addresses become filler.
+    /// Bytes of a tag's content still to be blanked. The walk is behind them.
+    blank: u32,
+    /// Whether tags that hold brokers' addresses are blanked.
     hide_addresses: bool,
 }
 
-/// Room that was announced for names that grow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Room {
-    /// No edit may change a length.
-    None,
-    /// So many bytes are left, to be filled in the end.
-    Left(u32),
-}
-
 /// How far a tag that is blanked is moved up: above the known ones, and still one byte long.
-const BLANKED: u32 = 100;
-/// A filler without content: its number, and its size in four bytes.
-const FILLER: u32 = 5;
-/// What a filler and the tag that it adds to a count take at least.
-const FILLER_LEAST: u32 = FILLER + 1;
-/// The most that a filler takes: beyond it the frame had better be completed.
-const FILLER_MOST: u32 = 4 << 20;
-
-/// How much longer a frame must be announced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Announce {
-    /// So many bytes of the frame must be there to tell.
-    Need(usize),
-    /// So many bytes.
-    Longer(u32),
-    /// The frame must be completed: so many names could grow, or its version has no place for a filler.
-    TooLong,
-}
-
-/// By how much a frame must be announced longer if each name in the elements of its first array, one in each, and the
-/// transactional id in front of it can grow by `growth` bytes; their lengths are counted in.
-///
-/// # Errors
-/// [`Malformed`], as [`Walker::step`].
-pub fn announce(layout: &'static Layout, length: u32, growth: u32, input: &[u8]) -> Result<Announce, Malformed> {
-    if !layout.is_flexible() {
-        return Ok(Announce::TooLong);
-    }
-    let mut walker = Walker::new(layout, length, Meanings::of(&[Meaning::TransactionalId]), Structure::Untold);
-    let mut names: u32 = 0;
-    loop {
-        let at = wide(walker.at());
-        match walker.step(input.get(at..).unwrap_or(&[]))? {
-            Token::Need(more) => return Ok(Announce::Need(at + more)),
-            Token::Pass(_) if wide(walker.at()) > input.len() => return Ok(Announce::Need(wide(walker.at()))),
-            Token::Value(spot) => names += u32::from(!spot.null),
-            Token::Open { count, .. } => {
-                names = names.saturating_add(count);
-                break;
-            }
-            Token::End => break,
-            _ => {}
-        }
-    }
-    let longer = u64::from(names) * u64::from(grown(growth)) + u64::from(FILLER_LEAST);
-    let whole = longer + u64::from(length);
-    let fits = longer <= u64::from(FILLER_MOST) && whole <= u64::from(frame::LONGEST);
-    Ok(u32::try_from(longer).ok().filter(|_| fits).map_or(Announce::TooLong, Announce::Longer))
-}
-
-/// By how much a string's encoding grows at most if the string does by `growth` bytes.
-fn grown(growth: u32) -> u32 {
-    let before = varint::width(0x7f);
-    growth.saturating_add(narrow(varint::width(growth.saturating_add(0x7f)).saturating_sub(before)))
-}
+pub(crate) const BLANKED: u32 = 100;
 
 impl Passage {
     /// A passage of a frame of `length` bytes in which no edit changes a length.
+    ///
+    /// Where hosts are wanted, known tags that hold them are blanked: the editor does not see what is in them.
     pub fn new(layout: &'static Layout, length: u32, wanted: Meanings) -> Self {
-        let wanted =
-            if wanted.has(Meaning::ProducerId) { wanted.and(Meanings::of(&[Meaning::Records])) } else { wanted };
+        let hide_addresses = wanted.has(Meaning::Host);
         Self {
-            walker: Walker::new(layout, length, wanted, Structure::Told),
-            room: Room::None,
-            blank: 0,
-            pending: None,
-            zeros: 0,
-            hide_addresses: wanted.has(Meaning::Host),
+            walker: Walker::new(layout, length, wanted.with_batches()),
+            state: State { room: Room::None, put: None, zeros: 0, blank: 0, hide_addresses },
         }
     }
 
     /// The same for a frame that was announced `longer` bytes longer, as [`announce`] said.
     #[must_use]
     pub fn with_room(mut self, longer: u32) -> Self {
-        self.room = Room::Left(longer);
+        self.state.room = Room::Left(longer);
         self
     }
 
@@ -149,32 +92,44 @@ impl Passage {
     /// # Errors
     /// [`Malformed`]: the passage is over, and so is the connection that the bytes went to.
     pub fn next<E: Editor + ?Sized>(
-        &mut self, input: &mut [u8], editor: &mut E, outline: &mut Outline,
+        &mut self, mut input: &mut [u8], editor: &mut E, outline: &mut Outline,
     ) -> Result<Next, Malformed> {
-        if let Some(next) = self.pending.take() {
+        if let Some(next) = self.state.before() {
             return Ok(next);
         }
-        if self.zeros > 0 {
-            return Ok(Next::Zeros(std::mem::take(&mut self.zeros)));
+        if self.state.blank > 0 {
+            return Ok(self.state.blank(input));
         }
-        let mut kept: u32 = 0;
-        loop {
-            let ahead = input.get_mut(wide(kept)..).unwrap_or(&mut []);
-            let next = if self.blank > 0 { self.blank(ahead) } else { self.token(ahead, editor, outline)? };
-            match next {
-                Next::Keep(bytes) => {
-                    kept += bytes;
-                    if wide(kept) > input.len() {
-                        return Ok(Next::Keep(kept));
-                    }
+        let start = self.walker.at();
+        let stop = self.walker.run(&mut input, &mut Work { state: &mut self.state, editor, outline })?;
+        let walked = self.walker.at() - start;
+        match stop {
+            Stop::Told => {
+                let skipped = self.state.put.as_ref().map_or(self.state.blank, |(skip, _)| *skip);
+                match walked - skipped {
+                    0 => Ok(self.state.before().unwrap_or(Next::Keep(0))),
+                    kept => Ok(Next::Keep(kept)),
                 }
-                Next::Need(_) if kept > 0 => return Ok(Next::Keep(kept)),
-                other if kept > 0 => {
-                    self.pending = Some(other);
-                    return Ok(Next::Keep(kept));
-                }
-                other => return Ok(other),
             }
+            Stop::Need(_) | Stop::End if walked > 0 => Ok(Next::Keep(walked)),
+            Stop::Passed => Ok(Next::Keep(walked)),
+            Stop::Need(bytes) => Ok(Next::Need(bytes)),
+            // Only the end of a layout without a place for the filler comes with room left.
+            Stop::End if self.state.room != Room::None => Err(Malformed::Unfit { at: self.walker.at() }),
+            Stop::End => Ok(Next::End),
+        }
+    }
+}
+
+impl State {
+    /// What goes out before any further byte of the input is looked at.
+    fn before(&mut self) -> Option<Next> {
+        if let Some((skip, put)) = self.put.take() {
+            return Some(Next::Put { skip, put });
+        }
+        match std::mem::take(&mut self.zeros) {
+            0 => None,
+            zeros => Some(Next::Zeros(zeros)),
         }
     }
 
@@ -189,87 +144,80 @@ impl Passage {
         Next::Keep(narrow(bytes))
     }
 
-    fn token<E: Editor + ?Sized>(
-        &mut self, input: &mut [u8], editor: &mut E, outline: &mut Outline,
-    ) -> Result<Next, Malformed> {
-        let token = self.walker.step(input)?;
-        outline.note(&token, input);
-        match token {
-            Token::Need(bytes) => Ok(Next::Need(bytes)),
-            Token::Pass(bytes) | Token::Open { len: bytes, .. } => Ok(Next::Keep(bytes)),
-            Token::Element | Token::Close | Token::TagEnd => Ok(Next::Keep(0)),
-            Token::Value(spot) => self.value(spot, input, editor),
-            Token::Batch(length) => {
-                if let Some(id) = batch::transactional_producer(input).and_then(|id| editor.producer_id(id)) {
-                    batch::put_producer_id(input, length, id);
-                }
-                Ok(Next::Keep(length))
-            }
-            Token::Root { count, len } => match self.room {
-                Room::Left(_) => {
-                    let mut put = Inline::new();
-                    varint::put(&mut put, count + 1);
-                    self.replace(len, put)
-                }
-                Room::None => Ok(Next::Keep(len)),
-            },
-            Token::RootEnd { free } => match self.room {
-                Room::Left(left) => self.fill(left, free),
-                Room::None => Ok(Next::Keep(0)),
-            },
-            Token::Tag { number, number_len, size_len, size, holds } => {
-                if self.hide_addresses && holds.has(Meaning::Host) {
-                    self.walker.leave_tag(number + BLANKED)?;
-                    self.blank = size;
-                    write_padded(input, number_len, number + BLANKED);
-                }
-                Ok(Next::Keep(number_len + size_len))
-            }
-            // Only the end of a layout without a place for the filler comes with room left.
-            Token::End if self.room != Room::None => Err(Malformed::Unfit { at: self.walker.at() }),
-            Token::End => Ok(Next::End),
-        }
-    }
-
-    fn value<E: Editor + ?Sized>(&mut self, spot: Spot, input: &mut [u8], editor: &mut E) -> Result<Next, Malformed> {
-        let encoded = input.get_mut(..wide(spot.len)).unwrap_or(&mut []);
-        match edit::apply(&spot, encoded, editor) {
-            Done::InPlace => Ok(Next::Keep(spot.len)),
-            Done::Instead(put) => self.replace(spot.len, put),
-            Done::Drop | Done::Unfit => Err(Malformed::Unfit { at: self.walker.at() - spot.len }),
-        }
-    }
-
-    /// Puts bytes of another length, if there is room; what the filler needs for itself is not.
-    fn replace(&mut self, skip: u32, put: Inline) -> Result<Next, Malformed> {
-        let outgrown = Malformed::Outgrown { at: self.walker.at() - skip };
-        let Room::Left(left) = self.room else { return Err(outgrown) };
-        let left = (left + skip).checked_sub(narrow(put.len())).filter(|left| *left >= FILLER).ok_or(outgrown)?;
-        self.room = Room::Left(left);
-        Ok(Next::Put { skip, put })
-    }
-
-    /// The filler: what was announced and not used, as one tag.
-    fn fill(&mut self, left: u32, free: Option<u32>) -> Result<Next, Malformed> {
-        self.room = Room::None;
-        let outgrown = Malformed::Outgrown { at: self.walker.at() };
-        let number = free.ok_or(outgrown)?;
-        let zeros = left.checked_sub(FILLER).filter(|zeros| *zeros <= varint::MOST_PADDED).ok_or(outgrown)?;
-        let mut put = Inline::new();
-        varint::put(&mut put, number);
-        varint::put_padded(&mut put, zeros);
-        self.zeros = zeros;
-        Ok(Next::Put { skip: 0, put })
+    /// Puts bytes of another length, if there is room.
+    fn replace(&mut self, at: u32, skip: u32, put: Inline) -> Result<Flow, Malformed> {
+        self.room.take(skip, narrow(put.len())).ok_or(Malformed::Outgrown { at })?;
+        self.put = Some((skip, put));
+        Ok(Flow::Stop)
     }
 }
 
-/// Writes a number into the first `len` bytes as a varint of just that many.
-fn write_padded(input: &mut [u8], len: u32, number: u32) {
-    let mut rest = number;
-    let last = wide(len).saturating_sub(1);
-    for (index, byte) in input.iter_mut().take(wide(len)).enumerate() {
-        let [low, ..] = rest.to_le_bytes();
-        *byte = low & 0x7f | if index < last { 0x80 } else { 0 };
-        rest >>= 7;
+/// A passage while it runs over some input.
+struct Work<'a, E: ?Sized> {
+    state: &'a mut State,
+    editor: &'a mut E,
+    outline: &'a mut Outline,
+}
+
+impl<E: Editor + ?Sized> Sink<&mut [u8]> for Work<'_, E> {
+    #[inline]
+    fn value(&mut self, spot: &Spot, input: &mut &mut [u8], ahead: usize) -> Result<Flow, Malformed> {
+        let encoded = input.get_mut(ahead..ahead + wide(spot.len)).unwrap_or(&mut []);
+        self.outline.value(spot, encoded);
+        match edit::apply(spot, encoded, self.editor) {
+            Done::InPlace => Ok(Flow::On),
+            Done::Instead(put) => self.state.replace(spot.at, spot.len, put),
+            Done::Drop | Done::Unfit => Err(Malformed::Unfit { at: spot.at }),
+        }
+    }
+
+    #[inline]
+    fn batch(&mut self, length: u32, input: &mut &mut [u8], ahead: usize) {
+        batch::translate(input.get_mut(ahead..).unwrap_or(&mut []), length, |id| self.editor.producer_id(id));
+    }
+
+    #[inline]
+    fn open(&mut self, array: &Open) -> Flow {
+        self.outline.open(array.index);
+        Flow::On
+    }
+
+    #[inline]
+    fn element(&mut self, _: u32) {
+        self.outline.element();
+    }
+
+    #[inline]
+    fn close(&mut self, _: u32) {
+        self.outline.close();
+    }
+
+    fn root(&mut self, at: u32, count: u32, len: u32) -> Result<Flow, Malformed> {
+        if self.state.room == Room::None {
+            return Ok(Flow::On);
+        }
+        let mut put = Inline::new();
+        varint::put(&mut put, count + 1);
+        self.state.replace(at, len, put)
+    }
+
+    fn root_end(&mut self, at: u32, free: Option<u32>) -> Result<Flow, Malformed> {
+        if self.state.room == Room::None {
+            return Ok(Flow::On);
+        }
+        let (put, zeros) = self.state.room.fill(free).ok_or(Malformed::Outgrown { at })?;
+        self.state.put = Some((0, put));
+        self.state.zeros = zeros;
+        Ok(Flow::Stop)
+    }
+
+    fn tag(&mut self, tag: &TagHead, input: &mut &mut [u8], ahead: usize) -> Way {
+        if !self.state.hide_addresses || !tag.holds.has(Meaning::Host) {
+            return Way::Into;
+        }
+        self.state.blank = tag.size;
+        let instead = tag.number + BLANKED;
+        varint::write(input.get_mut(ahead..ahead + wide(tag.number_len)).unwrap_or(&mut []), instead);
+        Way::Past { instead }
     }
 }

@@ -6,11 +6,11 @@ use smallvec::SmallVec;
 use crate::batch;
 use crate::edit::{self, Done, Editor};
 use crate::malformed::Malformed;
-use crate::meaning::{Meaning, Meanings};
+use crate::meaning::Meanings;
 use crate::outline::Outline;
 use crate::table::Layout;
 use crate::varint::{self, Inline, narrow, wide};
-use crate::walker::{Spot, Structure, Token, Walker};
+use crate::walker::{Flow, Open, Sink, Spot, Stop, TagHead, Walker, Way};
 
 /// What became of a frame.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,42 +29,33 @@ pub enum Rewritten {
 /// # Errors
 /// [`Malformed`]; the frame is of no use then, as some of it may have been changed.
 pub fn rewrite<E: Editor + ?Sized>(
-    layout: &'static Layout, wanted: Meanings, frame: &mut [u8], editor: &mut E, outline: &mut Outline,
+    layout: &'static Layout, wanted: Meanings, mut frame: &mut [u8], editor: &mut E, outline: &mut Outline,
 ) -> Result<Rewritten, Malformed> {
-    let wanted = if wanted.has(Meaning::ProducerId) { wanted.and(Meanings::of(&[Meaning::Records])) } else { wanted };
-    let mut walker = Walker::new(layout, narrow(frame.len()), wanted, Structure::Told);
-    let mut work = Rewrite { patches: Patches::default(), holders: SmallVec::new(), at: 0, flexible: layout.is_flexible() };
-    loop {
-        work.at = walker.at();
-        let ahead = frame.get_mut(wide(work.at)..).unwrap_or(&mut []);
-        let token = walker.step(ahead)?;
-        outline.note(&token, ahead);
-        match token {
-            Token::End => break,
-            // A complete frame has all that could be needed, unless it ends inside a field.
-            Token::Need(_) => return Err(Malformed::Short { at: narrow(frame.len()) }),
-            Token::Value(spot) => work.value(&spot, ahead, editor)?,
-            Token::Batch(length) => {
-                if let Some(id) = batch::transactional_producer(ahead).and_then(|id| editor.producer_id(id)) {
-                    batch::put_producer_id(ahead, length, id);
-                }
-            }
-            Token::Open { count, len, .. } => work.open(count, len),
-            Token::Element => work.element(),
-            Token::Close => work.close(),
-            Token::Tag { number_len, size_len, size, .. } => work.tag(number_len, size_len, size),
-            Token::TagEnd => work.tag_end(),
-            Token::Pass(_) | Token::Root { .. } | Token::RootEnd { .. } => {}
-        }
+    let length = narrow(frame.len());
+    let mut walker = Walker::new(layout, length, wanted.with_batches());
+    let mut work = Rewrite {
+        editor,
+        outline,
+        patches: Patches::default(),
+        holders: SmallVec::new(),
+        dropping: 0,
+        flexible: layout.is_flexible(),
+    };
+    match walker.run(&mut frame, &mut work)? {
+        Stop::End => Ok(work.patches.put(frame)),
+        // A complete frame has all that could be needed, unless it ends inside a field.
+        Stop::Need(_) | Stop::Passed | Stop::Told => Err(Malformed::Short { at: length }),
     }
-    Ok(work.patches.put(frame))
 }
 
 /// The patches of a frame, and the arrays and tags that the walk is in.
-struct Rewrite {
+struct Rewrite<'a, E: ?Sized> {
+    editor: &'a mut E,
+    outline: &'a mut Outline,
     patches: Patches,
     holders: SmallVec<[Holder; 6]>,
-    at: u32,
+    /// In how many nested elements the walk is that are left out.
+    dropping: u32,
     /// Whether counts are varints.
     flexible: bool,
 }
@@ -87,71 +78,70 @@ struct Array {
     dropping: bool,
 }
 
-impl Rewrite {
-    fn value<E: Editor + ?Sized>(&mut self, spot: &Spot, ahead: &mut [u8], editor: &mut E) -> Result<(), Malformed> {
-        if self.holders.iter().any(|holder| matches!(holder, Holder::Array(Array { dropping: true, .. }))) {
-            return Ok(());
+impl<E: Editor + ?Sized> Sink<&mut [u8]> for Rewrite<'_, E> {
+    #[inline]
+    fn value(&mut self, spot: &Spot, input: &mut &mut [u8], ahead: usize) -> Result<Flow, Malformed> {
+        let encoded = input.get_mut(ahead..ahead + wide(spot.len)).unwrap_or(&mut []);
+        self.outline.value(spot, encoded);
+        if self.dropping > 0 {
+            return Ok(Flow::On);
         }
-        let encoded = ahead.get_mut(..wide(spot.len)).unwrap_or(&mut []);
-        let unfit = Malformed::Unfit { at: self.at };
-        match edit::apply(spot, encoded, editor) {
+        match edit::apply(spot, encoded, self.editor) {
             Done::InPlace => {}
-            Done::Instead(put) => self.patches.add(self.at, spot.len, &put),
-            Done::Drop => self.innermost_array().ok_or(unfit)?.dropping = true,
-            Done::Unfit => return Err(unfit),
+            Done::Instead(put) => self.patches.add(spot.at, spot.len, &put),
+            Done::Drop => {
+                self.innermost_array().ok_or(Malformed::Unfit { at: spot.at })?.dropping = true;
+                self.dropping += 1;
+            }
+            Done::Unfit => return Err(Malformed::Unfit { at: spot.at }),
         }
-        Ok(())
+        Ok(Flow::On)
     }
 
-    fn innermost_array(&mut self) -> Option<&mut Array> {
-        self.holders.iter_mut().rev().find_map(|holder| match holder {
-            Holder::Array(array) => Some(array),
-            Holder::Tag { .. } => None,
-        })
+    fn batch(&mut self, length: u32, input: &mut &mut [u8], ahead: usize) {
+        batch::translate(input.get_mut(ahead..).unwrap_or(&mut []), length, |id| self.editor.producer_id(id));
     }
 
-    fn open(&mut self, count: u32, len: u32) {
-        let (at, mark) = (self.at, self.patches.mark());
+    #[inline]
+    fn open(&mut self, array: &Open) -> Flow {
+        self.outline.open(array.index);
+        let Open { at, len, count, .. } = *array;
+        let mark = self.patches.mark();
         self.holders.push(Holder::Array(Array { at, len, count, removed: 0, element: at + len, mark, dropping: false }));
+        Flow::On
     }
 
     /// The element before, if any, has ended.
-    fn element(&mut self) {
-        self.end_element();
-        let (now, marked) = (self.at, self.patches.mark());
+    #[inline]
+    fn element(&mut self, at: u32) {
+        self.outline.element();
         if let Some(Holder::Array(array)) = self.holders.last_mut() {
-            array.element = now;
-            array.mark = marked;
-        }
-    }
-
-    fn end_element(&mut self) {
-        let Some(Holder::Array(array)) = self.holders.last_mut() else { return };
-        if std::mem::take(&mut array.dropping) {
-            array.removed += 1;
-            self.patches.back_to(array.mark);
-            self.patches.add(array.element, self.at - array.element, &[]);
-        }
-    }
-
-    fn close(&mut self) {
-        self.end_element();
-        let Some(Holder::Array(Array { at, len, count, removed, .. })) = self.holders.pop() else { return };
-        if removed > 0 {
-            let left = count - removed;
-            let mut put = Inline::new();
-            if self.flexible {
-                varint::put(&mut put, left + 1);
-            } else {
-                put.extend_from_slice(&left.to_be_bytes());
+            if std::mem::take(&mut array.dropping) {
+                self.dropping -= 1;
+                self.patches.leave_out(array, at);
             }
-            self.patches.add(at, len, &put);
+            array.element = at;
+            array.mark = self.patches.mark();
         }
     }
 
-    fn tag(&mut self, number_len: u32, size_len: u32, size: u32) {
-        let delta = self.patches.delta;
-        self.holders.push(Holder::Tag { at: self.at + number_len, len: size_len, size, delta });
+    #[inline]
+    fn close(&mut self, at: u32) {
+        self.outline.close();
+        let Some(Holder::Array(mut array)) = self.holders.pop() else { return };
+        if array.dropping {
+            self.dropping -= 1;
+            self.patches.leave_out(&mut array, at);
+        }
+        if array.removed > 0 {
+            self.count(&array);
+        }
+    }
+
+    fn tag(&mut self, tag: &TagHead, _: &mut &mut [u8], _: usize) -> Way {
+        let TagHead { at, number_len, size_len: len, size, .. } = *tag;
+        self.holders.push(Holder::Tag { at: at + number_len, len, size, delta: self.patches.delta });
+        Way::Into
     }
 
     fn tag_end(&mut self) {
@@ -162,6 +152,27 @@ impl Rewrite {
             varint::put(&mut put, u32::try_from(i64::from(size) + grown).unwrap_or(0));
             self.patches.add(at, len, &put);
         }
+    }
+}
+
+impl<E: ?Sized> Rewrite<'_, E> {
+    fn innermost_array(&mut self) -> Option<&mut Array> {
+        self.holders.iter_mut().rev().find_map(|holder| match holder {
+            Holder::Array(array) => Some(array),
+            Holder::Tag { .. } => None,
+        })
+    }
+
+    /// The count of an array that has lost elements.
+    fn count(&mut self, array: &Array) {
+        let left = array.count - array.removed;
+        let mut put = Inline::new();
+        if self.flexible {
+            varint::put(&mut put, left + 1);
+        } else {
+            put.extend_from_slice(&left.to_be_bytes());
+        }
+        self.patches.add(array.at, array.len, &put);
     }
 }
 
@@ -207,6 +218,13 @@ impl Patches {
         self.patches.truncate(mark.patches);
         self.bytes.truncate(mark.bytes);
         self.delta = mark.delta;
+    }
+
+    /// Leaves out the element of an array that ends at `end`, and what had been patched in it.
+    fn leave_out(&mut self, array: &mut Array, end: u32) {
+        array.removed += 1;
+        self.back_to(array.mark);
+        self.add(array.element, end - array.element, &[]);
     }
 
     fn put(mut self, frame: &[u8]) -> Rewritten {

@@ -8,6 +8,7 @@ pub mod dice;
 pub mod feed;
 pub mod ordeal;
 pub mod spoil;
+pub mod usual;
 mod writer;
 
 use std::sync::LazyLock;

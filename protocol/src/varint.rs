@@ -49,6 +49,16 @@ pub fn put_padded(out: &mut impl Extend<u8>, value: u32) {
     out.extend([low(value) | 0x80, low(value >> 7) | 0x80, low(value >> 14) | 0x80, low(value >> 21)]);
 }
 
+/// Writes `value` as a varint of just as many bytes as `slot` has; what does not fit in them is lost.
+pub fn write(slot: &mut [u8], value: u32) {
+    let mut rest = value;
+    let last = slot.len().saturating_sub(1);
+    for (index, byte) in slot.iter_mut().enumerate() {
+        *byte = low(rest) | if index < last { 0x80 } else { 0 };
+        rest >>= 7;
+    }
+}
+
 /// How many bytes [`put`] takes for `value`.
 pub fn width(value: u32) -> usize {
     match value {
@@ -96,6 +106,15 @@ mod tests {
             let mut out = Vec::new();
             put_padded(&mut out, value);
             assert_eq!(read(&out), Uvarint::Read(value, 4));
+        }
+    }
+
+    #[test]
+    fn what_is_written_fills_its_slot() {
+        for (len, value) in [(1, 100), (2, 100), (4, 100), (5, u32::MAX)] {
+            let mut slot = vec![0; len];
+            write(&mut slot, value);
+            assert_eq!(read(&slot), Uvarint::Read(value, u8::try_from(len).unwrap()));
         }
     }
 

@@ -1,113 +1,39 @@
-//! Walks a frame against its layout: checks each length and count, and names what somebody asked to see.
+//! Walks a frame against its layout: checks each length and count, and tells of what somebody asked to see.
 //!
-//! The walker holds no bytes. It is given what has arrived, says what it makes of the next few, and can stop at any byte:
-//! [`Token::Need`] asks for that many contiguous bytes, [`Token::Pass`] may reach beyond what has arrived. Its stack is
-//! explicit and as deep as the layout nests, at most a dozen levels. It allocates nothing by a claimed length.
+//! The walker holds no bytes. It is given what has arrived, tells a [`Sink`] what it finds in them, and can stop at any
+//! byte: [`Stop::Need`] asks for contiguous bytes, and what means nothing is passed even if it has not arrived. Its stack
+//! is explicit and as deep as the layout nests. It allocates nothing, whatever a length claims.
 
 mod arrays;
+mod levels;
 mod sections;
+mod sink;
 mod values;
 
-use smallvec::SmallVec;
+use std::ops::Deref;
 
 use crate::ids::Direction;
 use crate::malformed::Malformed;
 use crate::meaning::Meanings;
-use crate::table::{Encoding, Fact, Layout, Op};
+use crate::table::{Layout, Op};
 use crate::varint::wide;
-use sections::Seen;
+#[cfg(test)]
+pub(crate) use levels::DEPTH;
+use levels::Levels;
+pub use sink::{Flow, Open, Sink, Spot, TagHead, Way};
 pub(crate) use values::LONGEST_TEXT;
 
-/// A value that somebody asked to see. Its encoding is the next `len` bytes of the input.
-#[derive(Clone, Copy, Debug)]
-pub struct Spot {
-    /// What is known of the field.
-    pub fact: &'static Fact,
-    /// The field's number in the layout.
-    pub index: u16,
-    /// Bytes of the whole encoding, the length in front of a string included.
-    pub len: u32,
-    /// Bytes of the length in front of a string; 0 for fixed widths.
-    pub prefix: u8,
-    /// Whether it is null.
-    pub null: bool,
-    pub(crate) encoding: Encoding,
-}
-
-/// What comes next in a frame. Each but `Need` and those without a length takes its bytes from the input.
-#[derive(Clone, Copy, Debug)]
-pub enum Token {
-    /// So many contiguous bytes are needed before anything can be said; fewer are there.
-    Need(usize),
-    /// So many bytes mean nothing to whoever is looking. They may reach beyond the input.
-    Pass(u32),
-    /// A value.
-    Value(Spot),
-    /// A record batch of so many bytes, of which the header is in the input and the rest may be ahead.
-    Batch(u32),
-    /// An array of `count` elements, its count written in `len` bytes.
-    Open {
-        /// The array's number in the layout.
-        index: u16,
-        /// How many elements; null counts as none.
-        count: u32,
-        /// Bytes of the count.
-        len: u32,
-    },
-    /// The next element of the innermost array.
-    Element,
-    /// The end of the innermost array.
-    Close,
-    /// The section of tagged fields at the end of the message, where a filler may go.
-    Root {
-        /// How many tags.
-        count: u32,
-        /// Bytes of that count.
-        len: u32,
-    },
-    /// The end of the section at the end of the message.
-    RootEnd {
-        /// A tag number below 128 that the section has not had; `None` if it has had all from 64 on.
-        free: Option<u32>,
-    },
-    /// A known tag; its content follows.
-    Tag {
-        /// The tag's number.
-        number: u32,
-        /// Bytes of the number.
-        number_len: u32,
-        /// Bytes of the size behind it.
-        size_len: u32,
-        /// Bytes of the content.
-        size: u32,
-        /// What its content means.
-        holds: Meanings,
-    },
-    /// The end of a known tag's content.
-    TagEnd,
-    /// The end of the message; what a request holds behind it has passed.
-    End,
-}
-
-/// Whether elements and tags are told of. Arrays and the section at the end of the message always are: a filler is sized
-/// by a count of the one, and goes into the other.
+/// Why a walk went no further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Structure {
-    /// Every element and known tag is a token.
+pub enum Stop {
+    /// So many contiguous bytes are needed, from where the walk is; fewer are there.
+    Need(usize),
+    /// All that is there has passed, and perhaps more: the input goes on where the walk is.
+    Passed,
+    /// The sink said so.
     Told,
-    /// None is.
-    Untold,
-}
-
-/// Where the walk stands in what is not flat.
-#[derive(Clone, Copy, Debug)]
-enum Level {
-    /// In an array, whose element starts at the op `body`.
-    Array { body: u16, end: u16, left: u32 },
-    /// In a section whose known tags are those of `table`.
-    Section { table: u16, end: u16, left: u32, root: bool },
-    /// In a known tag. The limit outside it is kept.
-    Tag { limit_before: u32 },
+    /// The message has ended; what a request holds behind it has passed.
+    End,
 }
 
 /// A walk over one frame, from the first byte behind the frame's length.
@@ -115,58 +41,49 @@ enum Level {
 pub struct Walker {
     layout: &'static Layout,
     wanted: Meanings,
-    structure: Structure,
-    /// The number of the op that is next, or [`IN_SECTION`].
-    pc: u16,
-    /// Unknown tags so far.
-    unknown_tags: u16,
     at: u32,
     end: u32,
     /// The end of the innermost tag, or of the frame. Never below `at`.
     limit: u32,
+    /// The number of the op that is next.
+    pc: u16,
+    /// Unknown tags so far.
+    unknown_tags: u16,
     /// Bytes of record batches still ahead at this place.
     records: u32,
     /// Array elements so far.
     elements: u32,
     /// Where the body starts; set at the end of the header.
     body: u32,
-    levels: SmallVec<[Level; 6]>,
-    /// The tags that were in each section of `levels`.
-    seen: SmallVec<[Seen; 2]>,
+    levels: Levels,
 }
 
-/// What one op made of the input.
-enum Told {
-    /// So many bytes of no interest.
-    Passed(u32),
-    /// A token, and the bytes that it takes.
-    Token(Token, u32),
-    /// What has been passed in this step must be told first.
-    First,
-    /// So many contiguous bytes are needed.
-    Need(usize),
+/// What one op came to.
+enum Step {
+    /// The next one can be looked at.
+    On,
+    /// None can.
+    Stop(Stop),
 }
 
-/// The program counter between two tags, where no op stands.
-const IN_SECTION: u16 = u16::MAX;
+/// What a step gives: the walk is over at the first that is malformed.
+type Stepped = Result<Step, Malformed>;
 
 impl Walker {
     /// A walk over a frame of `end` bytes, header included, that tells of the meanings in `wanted`.
-    pub fn new(layout: &'static Layout, end: u32, wanted: Meanings, structure: Structure) -> Self {
+    pub fn new(layout: &'static Layout, end: u32, wanted: Meanings) -> Self {
         Self {
             layout,
             wanted,
-            structure,
-            pc: 0,
-            unknown_tags: 0,
             at: 0,
             end,
             limit: end,
+            pc: 0,
+            unknown_tags: 0,
             records: 0,
             elements: 0,
             body: 0,
-            levels: SmallVec::new(),
-            seen: SmallVec::new(),
+            levels: Levels::default(),
         }
     }
 
@@ -190,40 +107,61 @@ impl Walker {
         self.end - self.at
     }
 
-    /// Says what the next bytes are. `input` starts where the last token ended, and may hold more than this frame.
+    /// Walks on. `input` starts where the walk is, and may hold more than this frame.
     ///
-    /// Told the end once, it tells it for ever.
+    /// Once at the end, it stays there.
     ///
     /// # Errors
-    /// [`Malformed`]: what breaks the encoding or a bound. The walk is over then.
-    pub fn step(&mut self, input: &[u8]) -> Result<Token, Malformed> {
-        let input = input.get(..wide(self.rest())).unwrap_or(input);
-        let mut passed: u32 = 0;
+    /// [`Malformed`]: what breaks the encoding or a bound, or what the sink makes an error. The walk is over then.
+    #[inline]
+    pub fn run<B: Deref<Target = [u8]>, S: Sink<B>>(&mut self, input: &mut B, sink: &mut S) -> Result<Stop, Malformed> {
+        let here = Here { start: self.at, len: input.len().min(wide(self.rest())) };
+        let ops = self.layout.ops.as_slice();
         loop {
-            let ahead = input.get(wide(passed)..).unwrap_or(&[]);
-            let told = if self.records > 0 { self.batch(ahead, passed)? } else { self.op(ahead, passed)? };
-            match told {
-                Told::Passed(bytes) => {
-                    self.forward(bytes)?;
-                    passed += bytes;
-                    if wide(passed) > input.len() {
-                        return Ok(Token::Pass(passed));
-                    }
-                }
-                Told::Token(token, bytes) => {
-                    self.forward(bytes)?;
-                    return Ok(token);
-                }
-                Told::First | Told::Need(_) if passed > 0 => return Ok(Token::Pass(passed)),
-                // No op asks to be first when it is.
-                Told::First => return Err(Malformed::Short { at: self.at }),
-                Told::Need(bytes) if bytes > wide(self.rest()) => return Err(Malformed::Short { at: self.end }),
-                Told::Need(bytes) => return Ok(Token::Need(bytes)),
+            let op = ops.get(usize::from(self.pc)).copied().unwrap_or(Op::End);
+            if let Step::Stop(stop) = self.step(op, here, input, sink)? {
+                return match stop {
+                    Stop::Need(_) if here.ahead(self.at) > here.len => Ok(Stop::Passed),
+                    Stop::Need(bytes) if bytes > wide(self.rest()) => Err(Malformed::Short { at: self.end }),
+                    _ => Ok(stop),
+                };
             }
         }
     }
 
+    /// One op. It may be that what has arrived ends before it.
+    #[inline(always)]
+    fn step<B: Deref<Target = [u8]>, S: Sink<B>>(
+        &mut self, op: Op, here: Here, input: &mut B, sink: &mut S,
+    ) -> Stepped {
+        match op {
+            Op::Skip(bytes) => self.pass(bytes),
+            Op::Value { fact, width, meaning } if self.wanted.has(meaning) => {
+                self.fixed(fact, width, here, input, sink)
+            }
+            Op::Value { width, .. } => self.pass(u32::from(width)),
+            Op::Text { fact, form, meaning } => self.text(fact, form, meaning, here, input, sink),
+            Op::Blob { fact, form, meaning } => self.blob(fact, form, meaning, here, input, sink),
+            Op::Records { form } => self.open_records(form, here, input),
+            Op::Batches => self.batch(here, input, sink),
+            Op::Array { fact, form, end, least } => self.open_array(fact, form, (end, least), here, input, sink),
+            Op::EndElement => self.next_element(sink),
+            Op::Values { fact, width, meaning } => self.values(fact, width, meaning, here, input, sink),
+            Op::Optional { end } => self.optional(end, here, input),
+            Op::Tags { end, place } => self.open_section(end, place, here, input, sink),
+            Op::NextTag { table, end, place } => self.next_tag(table, end, place, here, input, sink),
+            Op::EndTag => self.close_tag(sink),
+            Op::Body => {
+                self.pc += 1;
+                self.body = self.at;
+                Ok(Step::On)
+            }
+            Op::End => self.finish(),
+        }
+    }
+
     /// Moves on, but not out of the innermost tag.
+    #[inline(always)]
     fn forward(&mut self, bytes: u32) -> Result<(), Malformed> {
         let rest = self.limit - self.at;
         if bytes > rest {
@@ -233,59 +171,55 @@ impl Walker {
         Ok(())
     }
 
+    /// Moves on, and to the next op.
+    #[inline(always)]
+    fn pass(&mut self, bytes: u32) -> Stepped {
+        self.pc += 1;
+        self.forward(bytes)?;
+        Ok(Step::On)
+    }
+
     /// Bytes that the innermost tag, or the frame, has left behind the next `bytes`; none if it ends within them.
+    #[inline(always)]
     fn rest_behind(&self, bytes: u32) -> u32 {
         (self.limit - self.at).saturating_sub(bytes)
     }
 
-    /// One op. `passed`: bytes that this step has passed already; a token must not be told before they are.
-    fn op(&mut self, input: &[u8], passed: u32) -> Result<Told, Malformed> {
-        if self.pc == IN_SECTION {
-            return self.next_tag(input, passed);
+    fn finish(&mut self) -> Stepped {
+        let rest = self.rest();
+        if rest == 0 {
+            return Ok(Step::Stop(Stop::End));
         }
-        let op = self.layout.ops.get(usize::from(self.pc)).copied().unwrap_or(Op::End);
-        match op {
-            Op::Skip(bytes) => {
-                self.pc += 1;
-                Ok(Told::Passed(bytes))
+        // Kafka ignores what a request holds behind its last field, and librdkafka sends such: its Metadata v9+ of all
+        // topics ends in an int32 zero where one byte belongs.
+        match self.layout.direction() {
+            Direction::ToBroker => {
+                self.at = self.end;
+                Ok(Step::On)
             }
-            Op::Value { fact, width } => Ok(self.fixed(fact, width, input, passed)),
-            Op::Text { fact, form } => self.counted(fact, Encoding::Text(form), input, passed),
-            Op::Blob { fact, form } => self.counted(fact, Encoding::Blob(form), input, passed),
-            Op::Records { fact, form } => self.open_records(fact, form, input),
-            Op::Array { fact, form, end, least } => self.open_array(fact, form, (end, least), input, passed),
-            Op::EndElement => self.next_element(passed),
-            Op::Optional { end } => match input.first() {
-                None => Ok(Told::Need(1)),
-                Some(presence) => {
-                    self.pc = if *presence & 0x80 == 0 { self.pc + 1 } else { end };
-                    Ok(Told::Passed(1))
-                }
-            },
-            Op::Tags { table, end, place } => self.open_section(table, end, place, input, passed),
-            Op::EndTag => self.close_tag(passed),
-            Op::Body => {
-                self.pc += 1;
-                self.body = self.at;
-                Ok(Told::Passed(0))
-            }
-            Op::End => self.finish(passed),
+            Direction::ToClient => Err(Malformed::Trailing { rest }),
         }
     }
+}
 
-    fn finish(&mut self, passed: u32) -> Result<Told, Malformed> {
-        let rest = self.rest();
-        if rest > 0 {
-            // Kafka ignores what a request holds behind its last field, and librdkafka sends such: its Metadata v9+ of all
-            // topics ends in an int32 zero where one byte belongs.
-            return match self.layout.direction() {
-                Direction::ToBroker => Ok(Told::Passed(rest)),
-                Direction::ToClient => Err(Malformed::Trailing { rest }),
-            };
-        }
-        if passed > 0 {
-            return Ok(Told::First);
-        }
-        Ok(Told::Token(Token::End, 0))
+/// What has arrived, and where the walk was when it started in it.
+#[derive(Clone, Copy)]
+struct Here {
+    start: u32,
+    /// Bytes that are there and of this frame.
+    len: usize,
+}
+
+impl Here {
+    /// How far into the input a place in the frame is.
+    #[inline(always)]
+    fn ahead(self, at: u32) -> usize {
+        wide(at - self.start)
+    }
+
+    /// What has arrived from a place in the frame on.
+    #[inline(always)]
+    fn from(self, at: u32, input: &[u8]) -> &[u8] {
+        input.get(self.ahead(at)..self.len).unwrap_or(&[])
     }
 }

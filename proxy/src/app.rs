@@ -9,7 +9,8 @@ use skein_config::Blueprint;
 use skein_link::Asker;
 use skein_protocol::ids::VirtualNodeId;
 use skein_routing::budget::Budget;
-use skein_routing::graph::{Door, Limits};
+use skein_routing::engine::Need;
+use skein_routing::graph::{Door, Limits, LoginMode};
 
 use crate::events::{Ready, Unlisted};
 use crate::listen::{self, Entrance};
@@ -82,6 +83,11 @@ impl App {
         for cluster in blueprint.virtual_clusters {
             let clusters = cluster.target.clusters();
             for listener in cluster.listeners {
+                if listener.login == LoginMode::None {
+                    // The first client need not wait for what can be known before it comes.
+                    let asked = clusters.iter().filter_map(|index| house.askers.get(usize::from(index.0)));
+                    asked.for_each(|asker| asker.ask(Need::Identity));
+                }
                 let door = Arc::new(Door {
                     face: listener.face,
                     target: cluster.target.clone(),

@@ -50,6 +50,8 @@ impl NotAccepted<'_> {
 pub(crate) enum Ended {
     /// The client closed it.
     Left,
+    /// The client closed it in the middle of a request.
+    LeftInside,
     /// The client's socket failed.
     Broken(std::io::Error),
     /// The client did not take what was sent in time.
@@ -62,6 +64,7 @@ impl Ended {
     pub(crate) fn label(&self) -> &'static str {
         match self {
             Self::Left => "client_left",
+            Self::LeftInside => "client_left_inside_request",
             Self::Broken(_) => "client_broken",
             Self::Deaf => "client_deaf",
             Self::Reason(reason) => reason.label(),
@@ -89,7 +92,7 @@ impl Closed<'_> {
             Ended::Broken(error) => {
                 tracing::debug!(connection = number, %virtual_cluster, listener, %peer, software, reason, open, %error, "connection closed");
             }
-            Ended::Deaf => {
+            Ended::Deaf | Ended::LeftInside => {
                 tracing::warn!(connection = number, %virtual_cluster, listener, %peer, software, reason, open, "connection closed");
             }
             Ended::Reason(error) => {

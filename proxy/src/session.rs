@@ -7,7 +7,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use skein_link::{Asker, Known, Unreached};
@@ -80,6 +80,9 @@ enum After {
     Stop,
 }
 
+/// How long a client that sends no more is given what it is owed.
+const OWED: Duration = Duration::from_secs(10);
+
 type Dialling = Pin<Box<dyn Future<Output = Result<TcpStream, Unreached>> + Send>>;
 type Asking = Pin<Box<dyn Future<Output = Known> + Send>>;
 
@@ -98,6 +101,8 @@ pub(crate) struct Session {
     /// What the timer is set to; `None` if it is not.
     armed: Option<Instant>,
     closing: Option<Closing>,
+    /// When the connection ends at the latest. Set once the client has sent its last byte.
+    leaves_by: Option<Instant>,
     /// Whether the client's bytes wait for something else to happen.
     is_waiting: bool,
     /// The time of this round.
@@ -119,6 +124,7 @@ impl Session {
             timer: Box::pin(tokio::time::sleep_until(now.into())),
             armed: None,
             closing: None,
+            leaves_by: None,
             is_waiting: false,
             now,
         }
@@ -216,11 +222,16 @@ impl Session {
         moved
     }
 
-    /// A client that has sent its last byte is gone once that is on its way.
+    /// A client that has sent its last byte is given what it is owed; for a while, since it may not be there any more.
     fn leave_if_left(&mut self) {
-        let done = self.client.source.has_ended() && self.dials.is_empty() && !self.lanes_are_full();
-        if done && self.closing.is_none() && !self.is_waiting {
-            self.end(Ended::Left);
+        if !self.client.source.has_ended() || self.closing.is_some() {
+            return;
+        }
+        let by = *self.leaves_by.get_or_insert(self.now + OWED);
+        let done = !self.lanes_are_full() && !self.is_waiting && !self.engine.owes() && self.client.outbox.is_empty();
+        if done || by <= self.now {
+            let inside = self.client.source.holds_bytes() || !self.engine.is_idle();
+            self.end(if inside { Ended::LeftInside } else { Ended::Left });
         }
     }
 
@@ -322,7 +333,7 @@ impl Session {
     }
 
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> Moved {
-        let Some(due) = self.engine.next_deadline() else {
+        let Some(due) = self.engine.next_deadline().into_iter().chain(self.leaves_by).min() else {
             self.armed = None;
             return Moved::No;
         };

@@ -30,7 +30,8 @@ enum Ahead {
 pub(crate) struct Source {
     buffer: Option<BytesMut>,
     ahead: Ahead,
-    /// How many bytes must be there before another look is worth it.
+    /// How many bytes must be there before another look is worth it; 0: what was decided about has all come, and whoever
+    /// decided is to be told so before anything else comes.
     needs: usize,
     /// Set when the peer has sent its last byte.
     ended: bool,
@@ -50,7 +51,12 @@ impl Source {
 
     /// Whether enough has come for a look.
     pub(crate) fn is_ripe(&self) -> bool {
-        self.len() >= self.needs.max(1)
+        self.len() >= self.needs
+    }
+
+    /// Whether bytes have come that nobody could decide about.
+    pub(crate) fn holds_bytes(&self) -> bool {
+        self.len() > 0
     }
 
     fn len(&self) -> usize {
@@ -68,14 +74,14 @@ impl Source {
         self.needs = bytes.max(self.len() + 1);
     }
 
-    /// Any byte is worth a look.
+    /// Whatever is there is worth another look.
     pub(crate) fn look(&mut self) {
-        self.needs = 1;
+        self.needs = 0;
     }
 
     /// Takes so many bytes from the front, which go out; what has not come yet goes out when it does.
     pub(crate) fn keep(&mut self, bytes: u32, out: Out) -> Bytes {
-        self.needs = 1;
+        self.needs = 0;
         let taken = self.take(wide(bytes));
         let still = bytes - skein_protocol::varint::narrow(taken.len());
         self.ahead = if still > 0 { Ahead::Goes(still, out) } else { Ahead::Nothing };
@@ -84,7 +90,7 @@ impl Source {
 
     /// So many bytes are done with.
     pub(crate) fn skip(&mut self, bytes: u32) {
-        self.needs = 1;
+        self.needs = 0;
         let here = wide(bytes).min(self.len());
         if let Some(buffer) = &mut self.buffer {
             buffer.advance(here);

@@ -202,6 +202,9 @@ pub enum Fault {
         /// The cap.
         cap: u32,
     },
+    /// An answer to a request that has not gone out whole.
+    #[error("the broker answered a request that it does not have yet")]
+    Early,
     /// No answer in the time that the request granted, and the margin.
     #[error("the broker did not answer in time")]
     Late,
@@ -334,6 +337,11 @@ impl Engine {
     /// Whether nothing is under way: no part of a request, no answer outstanding.
     pub fn is_idle(&self) -> bool {
         self.slots.is_empty() && matches!(self.incoming, Incoming::Idle) && self.effects.is_empty()
+    }
+
+    /// Whether answers are due to requests that have come whole.
+    pub fn owes(&self) -> bool {
+        self.slots.iter().any(|slot| !matches!(slot.state, slots::SlotState::Arriving))
     }
 
     /// Why the connection is over, once nothing is left to be answered.

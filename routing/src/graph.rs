@@ -44,6 +44,8 @@ pub enum LoginMode {
 pub struct Limits {
     /// Requests of one connection that have no answer yet.
     pub open_requests: usize,
+    /// Bytes of a request: above what brokers take (100 MiB unless configured), below what is no Kafka at all.
+    pub frame: u32,
     /// Bytes of a frame before login.
     pub frame_before_login: u32,
     /// Bytes of an answer that must be completed before it goes on.
@@ -60,6 +62,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             open_requests: 4096,
+            frame: 256 << 20,
             frame_before_login: 64 << 10,
             completed_answer: 64 << 20,
             answer_margin: Duration::from_secs(30),

@@ -5,6 +5,11 @@ use crate::{batch, crc};
 
 /// Appends a valid batch of magic 2 with a few records; says how many bytes it took.
 pub fn put(out: &mut Vec<u8>, dice: &mut Dice, kind: BatchKind, producer: i64) -> usize {
+    put_sized(out, dice, kind, producer, 0)
+}
+
+/// The same with a first record whose value has `payload` bytes.
+pub fn put_sized(out: &mut Vec<u8>, dice: &mut Dice, kind: BatchKind, producer: i64, payload: usize) -> usize {
     let start = out.len();
     if kind == BatchKind::Old {
         old(out, dice);
@@ -13,7 +18,8 @@ pub fn put(out: &mut Vec<u8>, dice: &mut Dice, kind: BatchKind, producer: i64) -
     let mut records = Vec::new();
     let count = 1 + dice.below(3);
     for delta in 0..count {
-        record(&mut records, dice, delta);
+        let value = if delta == 0 && payload > 0 { payload } else { dice.index(20) };
+        record(&mut records, dice, delta, value);
     }
     let attributes: i16 = if kind == BatchKind::Transactional { 0x10 } else { 0 };
     let mut checked = Vec::with_capacity(batch::HEADER + records.len());
@@ -41,12 +47,11 @@ pub fn put(out: &mut Vec<u8>, dice: &mut Dice, kind: BatchKind, producer: i64) -
 }
 
 /// A record: attributes, timestamp delta, offset delta, key, value and headers, all lengths zigzag.
-fn record(out: &mut Vec<u8>, dice: &mut Dice, delta: u32) {
+fn record(out: &mut Vec<u8>, dice: &mut Dice, delta: u32, value: usize) {
     let mut body = vec![0];
     zigzag(&mut body, 0);
     zigzag(&mut body, i64::from(delta));
     zigzag(&mut body, -1);
-    let value = dice.index(20);
     zigzag(&mut body, i64::try_from(value).unwrap_or_default());
     dice.letters(value, &mut body);
     zigzag(&mut body, 0);

@@ -7,16 +7,18 @@ use crate::code::Code;
 use crate::edit::{Edit, Editor, Value};
 use crate::frame;
 use crate::ids::{ApiKey, Direction};
+use crate::malformed::Malformed;
 use crate::meaning::Meanings;
 use crate::outline::Outline;
 use crate::passage::{Announce, Passage, announce};
 use crate::rewrite::rewrite;
 use crate::table::{Fact, Layout, Table};
 use crate::varint::{Inline, narrow, wide};
-use crate::walker::{Structure, Token, Walker};
+use crate::walker::{Flow, Open, Sink, Spot, Stop, Walker};
 
-/// How many tokens a frame may have for each of its bytes, and how many more: an array takes a byte, and its end is told.
-const TOKENS: (usize, usize) = (3, 32);
+/// How often something may be told of a frame for each of its bytes, and how often more: an array of nothing is a byte of
+/// which the start and the end are told.
+const TOLD: (usize, usize) = (2, 16);
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +39,14 @@ pub struct Scratch {
     whole: Vec<u8>,
     window: Vec<u8>,
     out: Vec<u8>,
+}
+
+impl Scratch {
+    /// Memory for frames of a usual size.
+    pub fn new() -> Self {
+        let room = || Vec::with_capacity(64 << 10);
+        Self { whole: room(), window: room(), out: room() }
+    }
 }
 
 /// Runs `frame`, without its length, through the frame head, walker, passage, rewrite and answer.
@@ -77,24 +87,43 @@ fn heads(frame: &[u8]) {
 }
 
 fn walk(layout: &'static Layout, frame: &[u8], dice: &mut Dice) -> bool {
-    let structure = if dice.chance(128) { Structure::Told } else { Structure::Untold };
     let wanted = if dice.chance(128) { Meanings::NONE } else { expected_meanings() };
-    ends(layout, frame, wanted, structure)
+    ends(layout, frame, wanted)
 }
 
 /// Whether a walk comes to its end, which it must do soon in any case.
-fn ends(layout: &'static Layout, frame: &[u8], wanted: Meanings, structure: Structure) -> bool {
-    let mut walker = Walker::new(layout, narrow(frame.len()), wanted, structure);
-    for _ in 0..TOKENS.0 * frame.len() + TOKENS.1 {
-        match walker.step(frame.get(wide(walker.at())..).unwrap_or(&[])) {
-            Ok(Token::End) => return true,
-            Ok(Token::Need(_)) | Err(_) => return false,
-            Ok(_) => {}
-        }
+fn ends(layout: &'static Layout, mut frame: &[u8], wanted: Meanings) -> bool {
+    let mut walker = Walker::new(layout, narrow(frame.len()), wanted);
+    let mut told = Told(0);
+    let stop = walker.run(&mut frame, &mut told);
+    assert!(told.0 <= TOLD.0 * frame.len() + TOLD.1, "more is told of a frame than its bytes give reason for");
+    stop == Ok(Stop::End)
+}
+
+/// Counts what a walk tells.
+struct Told(usize);
+
+impl<B> Sink<B> for Told {
+    fn value(&mut self, _: &Spot, _: &mut B, _: usize) -> Result<Flow, Malformed> {
+        self.0 += 1;
+        Ok(Flow::On)
     }
-    #[expect(clippy::panic, reason = "a walk that does not end is what is looked for")]
-    {
-        panic!("the walk does not end")
+
+    fn open(&mut self, _: &Open) -> Flow {
+        self.0 += 1;
+        Flow::On
+    }
+
+    fn element(&mut self, _: u32) {
+        self.0 += 1;
+    }
+
+    fn close(&mut self, _: u32) {
+        self.0 += 1;
+    }
+
+    fn tag_end(&mut self) {
+        self.0 += 1;
     }
 }
 
@@ -128,7 +157,7 @@ fn pass(
 fn answer_is_sound(key: ApiKey, version: i16, outline: &Outline) -> bool {
     let Some(answer) = answer::refusal(key, version, 7, outline, Code::NOT_COORDINATOR) else { return false };
     let Some(layout) = Table::get().layout(key, version, Direction::ToClient) else { return false };
-    assert!(ends(layout, &answer, Meanings::NONE, Structure::Untold), "an answer of ours is malformed");
+    assert!(ends(layout, &answer, Meanings::NONE), "an answer of ours is malformed");
     true
 }
 

@@ -92,7 +92,7 @@ impl<'a> Writer<'a> {
             }
         }
         while self.dice.chance(self.recipe.unknown_tags) && tags.len() < 6 {
-            let number = self.dice.one_of(&[30, 63, 64, 99, 100, 126, 127, 128, 5000, 1 << 20, u32::MAX], 99);
+            let number = self.dice.one_of(&[30, 63, 64, 99, 100, 126, 127, 128, 5000, 1 << 20, 0x7fff_ffff], 99);
             if tags.iter().all(|(taken, _)| *taken != number) {
                 tags.push((number, None));
             }

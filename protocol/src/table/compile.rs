@@ -2,7 +2,7 @@
 
 use super::{Arity, Fact, Field, Kind, KnownTag, Layout, Role};
 use crate::ids::{ApiKey, Direction};
-use crate::meaning::Meanings;
+use crate::meaning::{Meaning, Meanings};
 
 /// How a length or count is written, and whether it may be null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,21 +46,27 @@ pub(crate) enum Op {
     /// Bytes of a fixed width that mean nothing to us.
     Skip(u32),
     /// A value of a fixed width.
-    Value { fact: u16, width: u8 },
+    Value { fact: u16, width: u8, meaning: Meaning },
     /// A string.
-    Text { fact: u16, form: Form },
+    Text { fact: u16, form: Form, meaning: Meaning },
     /// Opaque bytes.
-    Blob { fact: u16, form: Form },
-    /// Record batches.
-    Records { fact: u16, form: Form },
+    Blob { fact: u16, form: Form, meaning: Meaning },
+    /// Record batches: the length of all of them.
+    Records { form: Form },
+    /// The batches, one by one; behind `Records`.
+    Batches,
     /// An array; its element is the ops up to `end`, of which the last is `EndElement`.
     Array { fact: u16, form: Form, end: u16, least: u32 },
     /// The end of an element.
     EndElement,
+    /// All elements, each of a fixed width; stands for the element and its end.
+    Values { fact: u16, width: u8, meaning: Meaning },
     /// A struct that may be null: one byte, below zero if it is; then on at `end`.
     Optional { end: u16 },
-    /// A section of tagged fields; `table` says where the known ones start; then on at `end`.
-    Tags { table: u16, end: u16, place: Place },
+    /// A section of tagged fields: how many; then on at `end`.
+    Tags { end: u16, place: Place },
+    /// Between two tags; behind `Tags`. `table` says where the content of known ones starts; then on at `end`.
+    NextTag { table: u16, end: u16, place: Place },
     /// The end of a known tag's content.
     EndTag,
     /// The end of the header.
@@ -110,7 +116,7 @@ impl Build {
                 self.ops.push(Op::Skip(REQUEST_HEAD));
                 let fact = self.fact(&CLIENT_ID);
                 // The one string of a flexible message that keeps its int16 length.
-                self.ops.push(Op::Text { fact, form: Form::Classic(Nullable::Yes) });
+                self.ops.push(Op::Text { fact, form: Form::Classic(Nullable::Yes), meaning: Meaning::Plain });
             }
             Direction::ToClient => self.ops.push(Op::Skip(RESPONSE_HEAD)),
         }
@@ -144,7 +150,7 @@ impl Build {
         let table = self.tags.len();
         self.tags.push(Vec::new());
         let at = self.ops.len();
-        self.ops.push(Op::End);
+        self.ops.extend([Op::End, Op::End]);
         // The contents stand behind the section; the walker enters one where its tag is read, and leaves at `EndTag`.
         let mut starts = Vec::new();
         for (number, field) in tagged {
@@ -155,7 +161,8 @@ impl Build {
         if let Some(known) = self.tags.get_mut(table) {
             *known = starts;
         }
-        self.close(at, |end| Op::Tags { table: index(table), end, place });
+        self.close(at, |end| Op::Tags { end, place });
+        self.close(at + 1, |end| Op::NextTag { table: index(table), end, place });
     }
 
     fn field(&mut self, field: &Field) {
@@ -177,8 +184,16 @@ impl Build {
                 // Elements are never null themselves.
                 let form_of_element =
                     if self.flexible { Form::Compact(Nullable::No) } else { Form::Classic(Nullable::No) };
-                self.value(field, form_of_element);
-                self.ops.push(Op::EndElement);
+                match field.kind {
+                    Kind::Fixed(width) => {
+                        let fact = self.fact(field.fact);
+                        self.ops.push(Op::Values { fact, width, meaning: field.fact.meaning });
+                    }
+                    Kind::Text | Kind::Blob | Kind::Records | Kind::Struct => {
+                        self.value(field, form_of_element);
+                        self.ops.push(Op::EndElement);
+                    }
+                }
                 self.close(at, |end| Op::Array { fact, form, end, least });
             }
         }
@@ -193,10 +208,10 @@ impl Build {
     }
 
     fn value(&mut self, field: &Field, form: Form) {
-        use crate::meaning::Meaning::Plain;
+        let meaning = field.fact.meaning;
         match field.kind {
             // Neighbours are passed in one go, unless something jumps to between them.
-            Kind::Fixed(width) if field.fact.meaning == Plain => {
+            Kind::Fixed(width) if meaning == Meaning::Plain => {
                 let joins = self.landing < self.ops.len();
                 match self.ops.last_mut() {
                     Some(Op::Skip(before)) if joins => *before += u32::from(width),
@@ -205,19 +220,19 @@ impl Build {
             }
             Kind::Fixed(width) => {
                 let fact = self.fact(field.fact);
-                self.ops.push(Op::Value { fact, width });
+                self.ops.push(Op::Value { fact, width, meaning });
             }
             Kind::Text => {
                 let fact = self.fact(field.fact);
-                self.ops.push(Op::Text { fact, form });
+                self.ops.push(Op::Text { fact, form, meaning });
             }
             Kind::Blob => {
                 let fact = self.fact(field.fact);
-                self.ops.push(Op::Blob { fact, form });
+                self.ops.push(Op::Blob { fact, form, meaning });
             }
             Kind::Records => {
-                let fact = self.fact(field.fact);
-                self.ops.push(Op::Records { fact, form });
+                self.fact(field.fact);
+                self.ops.extend([Op::Records { form }, Op::Batches]);
             }
             Kind::Struct => self.structure(&field.fields, Place::Inner),
         }
@@ -265,7 +280,7 @@ impl Build {
     }
 }
 
-static CLIENT_ID: Fact = Fact { meaning: crate::meaning::Meaning::Plain, role: Role::Alone, path: String::new() };
+static CLIENT_ID: Fact = Fact { meaning: Meaning::Plain, role: Role::Alone, path: String::new() };
 
 /// Every meaning in a field.
 fn meanings(field: &Field) -> Meanings {

@@ -1,56 +1,100 @@
 //! Arrays: their counts, and the way from one element to the next.
 
+use std::ops::Deref;
+
+use super::levels::Level;
 use super::values::{Length, Width};
-use super::{Level, Structure, Token, Told, Walker};
+use super::{Flow, Here, Open, Sink, Spot, Step, Stepped, Stop, Walker};
 use crate::malformed::Malformed;
-use crate::table::Form;
+use crate::meaning::Meaning;
+use crate::table::{Encoding, Form};
+use crate::varint::wide;
 
 /// The most array elements in one frame: above what a cluster of a million partitions says of itself.
 const ELEMENTS: u32 = 8_000_000;
 
 impl Walker {
-    pub(super) fn open_array(
-        &mut self, index: u16, form: Form, (end, least): (u16, u32), input: &[u8], passed: u32,
-    ) -> Result<Told, Malformed> {
-        let (prefix, count) = match self.length(form, Width::Four, input)? {
-            Length::Need(bytes) => return Ok(Told::Need(bytes)),
+    #[inline(always)]
+    pub(super) fn open_array<B, S: Sink<B>>(
+        &mut self, index: u16, form: Form, (end, least): (u16, u32), here: Here, input: &[u8], sink: &mut S,
+    ) -> Stepped {
+        let (len, count) = match self.length(form, Width::Four, here, input)? {
+            Length::Need(bytes) => return Ok(Step::Stop(Stop::Need(bytes))),
             Length::Is { prefix, value } => (prefix, value),
             Length::Null { prefix } => (prefix, 0),
         };
-        if passed > 0 {
-            return Ok(Told::First);
-        }
-        let rest = self.rest_behind(prefix);
+        let at = self.at;
+        let rest = self.rest_behind(len);
         if u64::from(count) * u64::from(least) > u64::from(rest) {
-            return Err(Malformed::Count { at: self.at, count, rest });
+            return Err(Malformed::Count { at, count, rest });
         }
         self.elements = self.elements.saturating_add(count);
         if self.elements > ELEMENTS {
             return Err(Malformed::TooManyElements { most: ELEMENTS });
         }
-        self.levels.push(Level::Array { body: self.pc + 1, end, left: count });
-        // An `EndElement` closes the array, or starts its first element.
+        let level = Level::Array { body: self.pc + 1, end, left: count };
+        self.levels.push(level).ok_or(Malformed::TooDeep { at })?;
+        // The last op of an element closes the array, or starts its first element.
         self.pc = end - 1;
-        Ok(Told::Token(Token::Open { index, count, len: prefix }, prefix))
+        self.forward(len)?;
+        match sink.open(&Open { at, len, count, index }) {
+            Flow::On => Ok(Step::On),
+            Flow::Stop => Ok(Step::Stop(Stop::Told)),
+        }
     }
 
-    pub(super) fn next_element(&mut self, passed: u32) -> Result<Told, Malformed> {
-        let told = self.structure == Structure::Told;
-        if passed > 0 && told {
-            return Ok(Told::First);
-        }
+    #[inline(always)]
+    pub(super) fn next_element<B, S: Sink<B>>(&mut self, sink: &mut S) -> Stepped {
         let Some(Level::Array { body, end, left }) = self.levels.last_mut() else {
             return Err(Malformed::Short { at: self.at });
         };
-        let token = if *left == 0 {
-            self.pc = *end;
-            self.levels.pop();
-            Token::Close
-        } else {
-            *left -= 1;
-            self.pc = *body;
-            Token::Element
+        if *left == 0 {
+            let end = *end;
+            return self.close_array(end, sink);
+        }
+        *left -= 1;
+        self.pc = *body;
+        sink.element(self.at);
+        Ok(Step::On)
+    }
+
+    /// The elements of an array, all of a fixed width, as many as are there.
+    #[inline(always)]
+    pub(super) fn values<B: Deref<Target = [u8]>, S: Sink<B>>(
+        &mut self, index: u16, width: u8, meaning: Meaning, here: Here, input: &mut B, sink: &mut S,
+    ) -> Stepped {
+        let Some(&mut Level::Array { left, end, .. }) = self.levels.last_mut() else {
+            return Err(Malformed::Short { at: self.at });
         };
-        Ok(if told { Told::Token(token, 0) } else { Told::Passed(0) })
+        if !self.wanted.has(meaning) {
+            // The count has been held against what is left, so that this cannot overflow.
+            self.forward(left * u32::from(width))?;
+            return self.close_array(end, sink);
+        }
+        let (fact, len) = (self.fact(index), u32::from(width));
+        for still in (0..left).rev() {
+            let (at, ahead) = (self.at, here.ahead(self.at));
+            if ahead + wide(len) > here.len {
+                return Ok(Step::Stop(Stop::Need(wide(len))));
+            }
+            if let Some(Level::Array { left, .. }) = self.levels.last_mut() {
+                *left = still;
+            }
+            self.forward(len)?;
+            sink.element(at);
+            let spot = Spot { fact, at, len, index, prefix: 0, null: false, encoding: Encoding::Fixed };
+            if sink.value(&spot, input, ahead)? == Flow::Stop {
+                return Ok(Step::Stop(Stop::Told));
+            }
+        }
+        self.close_array(end, sink)
+    }
+
+    #[inline(always)]
+    fn close_array<B, S: Sink<B>>(&mut self, end: u16, sink: &mut S) -> Stepped {
+        self.pc = end;
+        self.levels.pop();
+        sink.close(self.at);
+        Ok(Step::On)
     }
 }

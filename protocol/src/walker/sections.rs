@@ -1,6 +1,9 @@
 //! Sections of tagged fields (KIP-482): known tags are walked to exactly their size, unknown ones pass.
 
-use super::{IN_SECTION, Level, Structure, Token, Told, Walker};
+use std::ops::Deref;
+
+use super::levels::Level;
+use super::{Flow, Here, Sink, Step, Stepped, Stop, TagHead, Walker, Way};
 use crate::malformed::Malformed;
 use crate::meaning::Meanings;
 use crate::table::Place;
@@ -8,6 +11,9 @@ use crate::varint::wide;
 
 /// The most unknown tags in one frame. Clients send none; a newer peer sends a few per element.
 const UNKNOWN_TAGS: u16 = 1024;
+
+/// The highest tag number: peers keep it as an int32, and the `kafka-protocol` crate writes no negative ones again.
+const HIGHEST_TAG: u32 = i32::MAX.unsigned_abs();
 
 /// The tags that a section has had: each may stand once. Kafka takes them in any order.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,74 +50,94 @@ impl Seen {
 }
 
 impl Walker {
-    pub(super) fn open_section(
-        &mut self, table: u16, end: u16, place: Place, input: &[u8], passed: u32,
-    ) -> Result<Told, Malformed> {
-        let Some((count, len)) = self.uvarint(input)? else { return Ok(Told::Need(input.len() + 1)) };
-        let root = place == Place::Root;
-        if count == 0 && !root {
+    #[inline(always)]
+    pub(super) fn open_section<B, S: Sink<B>>(
+        &mut self, end: u16, place: Place, here: Here, input: &[u8], sink: &mut S,
+    ) -> Stepped {
+        let input = here.from(self.at, input);
+        let Some((count, len)) = self.uvarint(input)? else { return Ok(Step::Stop(Stop::Need(input.len() + 1))) };
+        if count == 0 && place == Place::Inner {
             self.pc = end;
-            return Ok(Told::Passed(len));
+            self.forward(len)?;
+            return Ok(Step::On);
         }
+        self.enter_section(place, (count, len), sink)
+    }
+
+    fn enter_section<B, S: Sink<B>>(&mut self, place: Place, (count, len): (u32, u32), sink: &mut S) -> Stepped {
+        let at = self.at;
         let rest = self.rest_behind(len);
         if count > rest / 2 {
-            return Err(Malformed::Count { at: self.at, count, rest });
+            return Err(Malformed::Count { at, count, rest });
         }
-        if root && passed > 0 {
-            return Ok(Told::First);
+        self.levels.open_section(Level::Section { left: count }).ok_or(Malformed::TooDeep { at })?;
+        self.pc += 1;
+        self.forward(len)?;
+        if place == Place::Root && sink.root(at, count, len)? == Flow::Stop {
+            return Ok(Step::Stop(Stop::Told));
         }
-        self.levels.push(Level::Section { table, end, left: count, root });
-        self.seen.push(Seen::default());
-        self.pc = IN_SECTION;
-        Ok(if root { Told::Token(Token::Root { count, len }, len) } else { Told::Passed(len) })
+        Ok(Step::On)
     }
 
     /// Between two tags of a section, or behind its last.
-    pub(super) fn next_tag(&mut self, input: &[u8], passed: u32) -> Result<Told, Malformed> {
-        let Some(&Level::Section { table, end, left, root }) = self.levels.last() else {
-            return Err(Malformed::Short { at: self.at });
+    pub(super) fn next_tag<B: Deref<Target = [u8]>, S: Sink<B>>(
+        &mut self, table: u16, end: u16, place: Place, here: Here, input: &mut B, sink: &mut S,
+    ) -> Stepped {
+        let at = self.at;
+        let Some(&mut Level::Section { left }) = self.levels.last_mut() else {
+            return Err(Malformed::Short { at });
         };
         if left == 0 {
-            return Ok(self.close_section(end, root, passed));
+            return self.close_section(end, place, sink);
         }
-        let Some((number, number_len)) = self.uvarint(input)? else { return Ok(Told::Need(input.len() + 1)) };
-        let behind = input.get(wide(number_len)..).unwrap_or(&[]);
-        let Some((size, size_len)) = self.uvarint(behind)? else { return Ok(Told::Need(input.len() + 1)) };
+        let ahead = here.from(at, input);
+        let missing = Ok(Step::Stop(Stop::Need(ahead.len() + 1)));
+        let Some((number, number_len)) = self.uvarint(ahead)? else { return missing };
+        let behind = ahead.get(wide(number_len)..).unwrap_or(&[]);
+        let Some((size, size_len)) = self.uvarint(behind)? else { return missing };
+        if number > HIGHEST_TAG {
+            return Err(Malformed::TagNumber { at, tag: number });
+        }
         let head = number_len + size_len;
         // The tag around this section may end within these two numbers; its limit must not be moved then.
         let rest = self.rest_behind(head);
-        if size > rest || head > self.limit - self.at {
-            return Err(Malformed::Beyond { at: self.at, length: head + size.min(u32::MAX - head), rest });
-        }
-        let known = self.known(table, number);
-        let told = self.structure == Structure::Told;
-        if known.is_some() && told && passed > 0 {
-            return Ok(Told::First);
+        if size > rest || head > self.limit - at {
+            return Err(Malformed::Beyond { at, length: size, rest });
         }
         self.first_time(number)?;
-        if let Some(Level::Section { left, .. }) = self.levels.last_mut() {
+        if let Some(Level::Section { left }) = self.levels.last_mut() {
             *left -= 1;
         }
-        let Some((content, holds)) = known else { return self.unknown_tag(head + size) };
-        self.levels.push(Level::Tag { limit_before: self.limit });
-        self.pc = content;
-        self.limit = self.at + head + size;
-        let token = Token::Tag { number, number_len, size_len, size, holds };
-        Ok(if told { Told::Token(token, head) } else { Told::Passed(head) })
+        let Some((content, holds)) = self.known(table, number) else { return self.unknown_tag(head + size) };
+        match sink.tag(&TagHead { at, number, number_len, size_len, size, holds }, input, here.ahead(at)) {
+            Way::Into => {
+                self.levels
+                    .push(Level::Tag { limit_before: self.limit, next: self.pc })
+                    .ok_or(Malformed::TooDeep { at })?;
+                self.pc = content;
+                self.limit = at + head + size;
+                self.forward(head)?;
+                Ok(Step::On)
+            }
+            Way::Past { instead } => {
+                self.first_time(instead)?;
+                self.forward(head + size)?;
+                Ok(Step::Stop(Stop::Told))
+            }
+        }
     }
 
-    fn close_section(&mut self, end: u16, root: bool, passed: u32) -> Told {
-        if root && passed > 0 {
-            return Told::First;
-        }
-        self.levels.pop();
-        let seen = self.seen.pop().unwrap_or_default();
+    fn close_section<B, S: Sink<B>>(&mut self, end: u16, place: Place, sink: &mut S) -> Stepped {
+        let seen = self.levels.close_section();
         self.pc = end;
-        if root { Told::Token(Token::RootEnd { free: seen.free() }, 0) } else { Told::Passed(0) }
+        if place == Place::Root && sink.root_end(self.at, seen.free())? == Flow::Stop {
+            return Ok(Step::Stop(Stop::Told));
+        }
+        Ok(Step::On)
     }
 
     fn first_time(&mut self, tag: u32) -> Result<(), Malformed> {
-        let first = self.seen.last_mut().is_some_and(|seen| seen.first_time(tag));
+        let first = self.levels.seen().is_some_and(|seen| seen.first_time(tag));
         first.then_some(()).ok_or(Malformed::TagAgain { at: self.at, tag })
     }
 
@@ -121,42 +147,26 @@ impl Walker {
         known.iter().find(|tag| tag.number == number).map(|tag| (tag.start, tag.holds))
     }
 
-    /// Leaves out the content of the tag that was told last: the caller takes its `size` bytes, and makes it the tag
-    /// `instead`.
-    ///
-    /// # Errors
-    /// [`Malformed::TagAgain`] if the section has had that one too.
-    pub(crate) fn leave_tag(&mut self, instead: u32) -> Result<(), Malformed> {
-        if let Some(&Level::Tag { limit_before }) = self.levels.last() {
-            self.levels.pop();
-            self.at = self.limit;
-            self.limit = limit_before;
-            self.pc = IN_SECTION;
-            self.first_time(instead)?;
-        }
-        Ok(())
-    }
-
-    fn unknown_tag(&mut self, bytes: u32) -> Result<Told, Malformed> {
+    fn unknown_tag(&mut self, bytes: u32) -> Stepped {
         self.unknown_tags += 1;
         if self.unknown_tags > UNKNOWN_TAGS {
             return Err(Malformed::TooManyTags { most: UNKNOWN_TAGS });
         }
-        Ok(Told::Passed(bytes))
+        self.forward(bytes)?;
+        Ok(Step::On)
     }
 
-    pub(super) fn close_tag(&mut self, passed: u32) -> Result<Told, Malformed> {
-        let told = self.structure == Structure::Told;
-        if passed > 0 && told {
-            return Ok(Told::First);
-        }
+    pub(super) fn close_tag<B, S: Sink<B>>(&mut self, sink: &mut S) -> Stepped {
         if self.at != self.limit {
             return Err(Malformed::TagSize { at: self.at, end: self.limit });
         }
-        if let Some(Level::Tag { limit_before }) = self.levels.pop() {
-            self.limit = limit_before;
-        }
-        self.pc = IN_SECTION;
-        Ok(if told { Told::Token(Token::TagEnd, 0) } else { Told::Passed(0) })
+        let Some(&mut Level::Tag { limit_before, next }) = self.levels.last_mut() else {
+            return Err(Malformed::Short { at: self.at });
+        };
+        self.limit = limit_before;
+        self.pc = next;
+        self.levels.pop();
+        sink.tag_end();
+        Ok(Step::On)
     }
 }

@@ -36,7 +36,7 @@ impl Session {
             return;
         }
         let stage = match ended {
-            Ended::Left | Ended::Broken(_) | Ended::Deaf => Stage::Drain,
+            Ended::Left | Ended::LeftInside | Ended::Broken(_) | Ended::Deaf => Stage::Drain,
             Ended::Reason(_) => Stage::Flush,
         };
         let by = match stage {

@@ -46,6 +46,17 @@ pub fn place(key: ApiKey) -> Place {
     }
 }
 
+/// Whether any broker of a cluster can answer: not only the leader, the coordinator, or the one that is asked about itself.
+pub fn is_for_any_broker(key: ApiKey) -> bool {
+    matches!(
+        key,
+        ApiKey::METADATA
+            | ApiKey::FIND_COORDINATOR
+            | ApiKey::DESCRIBE_CLUSTER
+            | ApiKey(19 | 20 | 29 | 30 | 31 | 37 | 43 | 45 | 46 | 48 | 49 | 50 | 51 | 57 | 75)
+    )
+}
+
 /// The highest version offered, where it is below what the table has.
 pub fn highest(key: ApiKey) -> i16 {
     match key {

@@ -19,11 +19,12 @@ use super::login::Admission;
 use super::plan::{Course, PlanId};
 use super::slots::{SlotId, SlotState};
 use super::{Effect, Engine, Move, Need, Out, Reason};
-use crate::apis::{api_versions, loss, metadata};
+use crate::apis::{api_versions, loss, manner, metadata};
 use crate::budget::Reserved;
 use crate::graph::Manner;
 use crate::path::{Lengths, Seen, Translator};
 use crate::router::Lost;
+use crate::topology::Destination;
 
 /// Requests up to this size sit in the read buffer while they are completed; larger ones take from the process's budget.
 const FITS_BUFFER: u32 = 256 << 10;
@@ -118,7 +119,8 @@ impl Engine {
         if let Some(reason) = &self.closing {
             return Step::Then(if self.slots.is_empty() { Move::Close(reason.clone()) } else { Move::Wait });
         }
-        let most = if self.login.is_stranger() { self.door.limits.frame_before_login } else { frame::LONGEST };
+        let limits = &self.door.limits;
+        let most = if self.login.is_stranger() { limits.frame_before_login } else { limits.frame };
         let head = match frame::head(input, most) {
             Ok(Some(head)) => head,
             Ok(None) if input.is_empty() => {
@@ -257,13 +259,24 @@ impl Engine {
             }
             return self.ask_on_lane(now, to);
         }
-        let lane = self.lane(to);
+        let mut lane = self.lane(to);
         match self.reach(now, lane) {
             LaneState::Up => {}
             LaneState::Idle | LaneState::Dialling => {
                 return Step::Then(if self.effects.is_empty() { Move::Wait } else { Move::Take(0) });
             }
             LaneState::Failed(_) if login => return self.end(Reason::Unreachable),
+            LaneState::Failed(_) if !self.login.is_relayed() && to.node.is_some() && manner::is_for_any_broker(head.key) => {
+                // The address of a node that is gone still serves as bootstrap.
+                let any = self.lane(Destination { node: None, ..to });
+                match self.reach(now, any) {
+                    LaneState::Up => lane = any,
+                    LaneState::Failed(_) => return self.refuse_arriving(head, After::Lost),
+                    LaneState::Idle | LaneState::Dialling => {
+                        return Step::Then(if self.effects.is_empty() { Move::Wait } else { Move::Take(0) });
+                    }
+                }
+            }
             LaneState::Failed(_) => return self.refuse_arriving(head, After::Lost),
         }
         match manner {
@@ -326,9 +339,11 @@ impl Engine {
 
     /// Goes on with a request that is passing.
     fn pass_request(&mut self, now: Instant, input: &mut [u8]) -> Step {
-        let Incoming::Passing { passage, slot, plan, lane, seen } = &mut self.incoming else { return Step::Again };
+        let Incoming::Passing { passage, slot, plan, lane, seen } = &mut self.incoming else { return Step::Then(Move::Wait) };
         let (id, slot, plan_id) = (*lane, *slot, *plan);
-        let (Some(plan), Some(asked)) = (self.plans.get(plan_id), self.slots.get_mut(slot)) else { return Step::Again };
+        let (Some(plan), Some(asked)) = (self.plans.get(plan_id), self.slots.get_mut(slot)) else {
+            return Step::Then(Move::Wait);
+        };
         let tag = self.views.iter().find(|view| view.cluster == plan.path.to.cluster).and_then(|view| view.tag);
         let mut editor = Translator::new(&plan.path, plan.key, Direction::ToBroker, tag, seen);
         match passage.next(input, &mut editor, &mut asked.outline) {
@@ -438,9 +453,9 @@ impl Engine {
 
     /// Goes on with a request that is counted off.
     fn count_off(&mut self, input: &mut [u8]) -> Step {
-        let Incoming::Counting { passage, slot, after, seen } = &mut self.incoming else { return Step::Again };
+        let Incoming::Counting { passage, slot, after, seen } = &mut self.incoming else { return Step::Then(Move::Wait) };
         let (slot, after) = (*slot, *after);
-        let Some(asked) = self.slots.get_mut(slot) else { return Step::Again };
+        let Some(asked) = self.slots.get_mut(slot) else { return Step::Then(Move::Wait) };
         match passage.next(input, &mut Counter { seen }, &mut asked.outline) {
             Ok(Next::Need(bytes)) => Step::Then(Move::Need(bytes)),
             Ok(Next::Keep(bytes)) => Step::Then(Move::Take(bytes)),

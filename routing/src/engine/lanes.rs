@@ -26,8 +26,12 @@ use crate::topology::Destination;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LaneId(pub u16);
 
-/// How long a broker that could not be reached is left alone by one connection.
-const RESPITE: Duration = Duration::from_millis(250);
+/// How long a broker that could not be reached is left alone by one connection, at first; up to 16 times as long later.
+const RESPITE: Duration = Duration::from_millis(100);
+/// No fetch brings more: brokers bound even a single batch below it.
+const MOST: u32 = 1 << 30;
+/// Answers up to this size are completed even where they could stream.
+const SMALL: u32 = 16 << 10;
 /// Answers up to this size sit in the read buffer while they are completed; larger ones take from the process's budget.
 const FITS_BUFFER: u32 = 256 << 10;
 
@@ -79,6 +83,13 @@ pub(super) struct Lane {
     passing: Option<Passing>,
     /// When the first ticket's answer is late. Set when it becomes the first.
     due: Option<Instant>,
+    /// How often it was lost since its last answer.
+    losses: u32,
+    /// How many requests that want an answer it has had, and how many answers.
+    asked: u64,
+    answered: u64,
+    /// What `asked` was when the last request without an answer went out. Unset by the answer to one that came behind it.
+    silent: Option<u64>,
     /// Frames of legs that wait for the lane to be up.
     pub(super) queued: Vec<Bytes>,
     /// What follows the bytes that were told to be kept.
@@ -89,7 +100,7 @@ pub(super) struct Lane {
 
 impl Lane {
     fn new(to: Destination) -> Self {
-        Self { to, state: LaneState::Idle, tickets: VecDeque::new(), next_correlation: 0, passing: None, due: None, queued: Vec::new(), deferred: None, reserved: None }
+        Self { to, state: LaneState::Idle, tickets: VecDeque::new(), next_correlation: 0, passing: None, due: None, losses: 0, asked: 0, answered: 0, silent: None, queued: Vec::new(), deferred: None, reserved: None }
     }
 
     pub(super) fn due(&self) -> Option<Instant> {
@@ -108,6 +119,7 @@ impl Lane {
             self.due = now.checked_add(ticket.grant);
         }
         self.tickets.push_back(ticket);
+        self.asked += 1;
     }
 
     /// The time that the last request granted is known only behind its head.
@@ -124,12 +136,17 @@ impl Lane {
     /// The last request turned out to have no answer.
     pub(super) fn drop_last(&mut self) {
         self.tickets.pop_back();
+        self.asked -= 1;
+        self.silent = Some(self.asked);
         if self.tickets.is_empty() {
             self.due = None;
         }
     }
 
     fn pop(&mut self, now: Instant) -> Option<Ticket> {
+        self.losses = 0;
+        self.answered += 1;
+        self.silent = self.silent.filter(|asked| self.answered <= *asked);
         let first = self.tickets.pop_front();
         self.due = self.tickets.front().and_then(|next| now.checked_add(next.grant));
         first
@@ -186,9 +203,16 @@ impl Engine {
     pub fn lane_lost(&mut self, now: Instant, id: LaneId) {
         let Some(lane) = self.lane_mut(id) else { return };
         let lost = if lane.state == LaneState::Up { Lost::Unknown } else { Lost::Unsent };
-        lane.state = if lost == Lost::Unknown { LaneState::Idle } else { LaneState::Failed(now + RESPITE) };
+        // One loss is an accident; several without an answer between them are a broker that is better left alone.
+        lane.state = match lane.losses {
+            0 if lost == Lost::Unknown => LaneState::Idle,
+            losses => LaneState::Failed(now + RESPITE * 2u32.saturating_pow(losses.min(4))),
+        };
+        lane.losses += 1;
         lane.due = None;
         let cluster = lane.to.cluster;
+        let silent = lane.silent.take().is_some();
+        (lane.asked, lane.answered) = (0, 0);
         lane.queued.clear();
         lane.deferred = None;
         lane.reserved = None;
@@ -197,6 +221,10 @@ impl Engine {
         let tickets = std::mem::take(&mut lane.tickets);
         if lost == Lost::Unsent && !self.login.is_relayed() {
             self.effects.push_back(Effect::Ask(cluster, Need::Again));
+        }
+        if silent {
+            // Closing is all that a broker does when a Produce without an answer fails, and all that can be done here.
+            self.close(Reason::Unacknowledged);
         }
         if cut {
             self.effects.push_back(Effect::Close(Reason::AnswerCut));
@@ -369,10 +397,21 @@ impl Engine {
         if !self.slots.is_first(slot) {
             return Ok(Reply::Then(Move::Wait));
         }
+        if self.slots.get_mut(slot).is_some_and(|slot| matches!(slot.state, SlotState::Arriving)) {
+            // Nobody can answer what has not been asked to its end.
+            return Err(Fault::Early);
+        }
         let Some(plan) = self.plans.get(plan_id) else { return Ok(Reply::Then(Move::Wait)) };
-        let (layout, wants, lengths, growth) =
-            (plan.response.layout, plan.response.wants, plan.response.lengths, plan.path.growth(Direction::ToClient));
+        let (key, growth) = (plan.key, plan.path.growth(Direction::ToClient));
+        let (layout, wants, lengths) = (plan.response.layout, plan.response.wants, plan.response.lengths);
+        // What is small is judged before any of it goes on, and can still be answered for if it is malformed.
+        let small = head.length <= SMALL || (!key.is_fetch() && head.length <= FITS_BUFFER);
         let longer = match lengths {
+            _ if small => return self.complete_answer(now, id, head, (slot, plan_id), input),
+            _ if !key.is_fetch() && head.length > self.door.limits.completed_answer => {
+                return Err(Fault::TooLarge { length: head.length, cap: self.door.limits.completed_answer });
+            }
+            _ if head.length > MOST => return Err(Fault::TooLarge { length: head.length, cap: MOST }),
             Lengths::Any => return self.complete_answer(now, id, head, (slot, plan_id), input),
             Lengths::Kept => 0,
             Lengths::Names => {

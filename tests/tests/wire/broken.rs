@@ -108,9 +108,10 @@ fn metadata_is_asked_again_when_it_was_answered_wrongly() -> Result<()> {
     let mut stage = Stage::new()?;
     for action in faults(9) {
         let what = format!("{action:?}");
-        stage.skein.restart()?;
         stage.fake.behave();
+        // The first question is the proxy's own, when it starts.
         stage.fake.on_next(METADATA, action);
+        stage.skein.restart()?;
         let answer = stage.bootstrap()?.call(12, &request::metadata(12, Some(&["t"]))).with_context(|| what.clone())?;
         assert_eq!((answer.brokers.len(), answer.topics[0].error_code), (2, 0), "{what}");
     }
