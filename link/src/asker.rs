@@ -120,10 +120,10 @@ impl Asker {
     }
 
     /// One round of questions: the first broker that answers all of them ends it.
-    async fn round(&self, identity: bool) -> Result<Topology, String> {
+    async fn round(&self, wanted: Wanted) -> Result<Topology, String> {
         let mut last = "no address to ask at".to_owned();
         for address in self.candidates(None) {
-            match self.ask_at(&address, identity).await {
+            match self.ask_at(&address, wanted).await {
                 Ok(found) => return Ok(found),
                 Err(why) => last = format!("{}:{}: {why}", address.host, address.port),
             }
@@ -131,15 +131,33 @@ impl Asker {
         Err(last)
     }
 
-    async fn ask_at(&self, address: &Address, identity: bool) -> Result<Topology, String> {
+    async fn ask_at(&self, address: &Address, wanted: Wanted) -> Result<Topology, String> {
         let mut stream = dial::open(address).await?;
         let offer = ask::offer(&mut stream).await.map_err(|error| error.to_string())?;
-        let mut found = match identity {
-            true => ask::identity(&mut stream, &offer).await.map_err(|error| error.to_string())?,
-            false => Topology::default(),
+        let mut found = match wanted {
+            Wanted::Identity => ask::identity(&mut stream, &offer).await.map_err(|error| error.to_string())?,
+            Wanted::Offer => Topology::default(),
         };
         found.offer = Some(Arc::new(offer));
         Ok(found)
+    }
+}
+
+/// What a round asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Wanted {
+    /// What the brokers offer: all that can be asked before a login.
+    Offer,
+    /// That, the cluster id, and where the brokers are.
+    Identity,
+}
+
+impl Wanted {
+    fn of(need: Need) -> Self {
+        match need {
+            Need::Offer => Self::Offer,
+            Need::Identity | Need::Again => Self::Identity,
+        }
     }
 }
 
@@ -158,13 +176,13 @@ fn merge(known: &Topology, found: Topology) -> Topology {
 async fn rounds(asker: std::sync::Weak<Asker>, mut waiting: mpsc::Receiver<Need>) {
     let mut back_off = BETWEEN;
     while let Some(first) = waiting.recv().await {
-        let mut identity = first != Need::Offer;
+        let mut wanted = Wanted::of(first);
         while let Ok(more) = waiting.try_recv() {
-            identity |= more != Need::Offer;
+            wanted = wanted.max(Wanted::of(more));
         }
         let Some(asker) = asker.upgrade() else { return };
         let began = Instant::now();
-        let found = asker.round(identity).await;
+        let found = asker.round(wanted).await;
         let failure = found.as_ref().err().map(|why| Arc::from(why.as_str()));
         back_off = if failure.is_some() { (back_off * 2).clamp(BACK_OFF, LONGEST_BACK_OFF) } else { BETWEEN };
         asker.known.send_modify(|known| {

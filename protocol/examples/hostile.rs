@@ -66,7 +66,8 @@ impl Run {
         let mut dice = Dice::new(seed);
         let message = dice.one_of(messages, (ApiKey::PRODUCE, 9, Direction::ToBroker));
         let (key, version, direction) = message;
-        let sample = sample::any(key, version, direction, &Recipe::WILD, &mut dice).ok_or("there is no such message")?;
+        let sample =
+            sample::any(key, version, direction, &Recipe::WILD, &mut dice).ok_or("there is no such message")?;
         let told = |what: String, frame: &[u8]| {
             format!("round {seed:#x}, {key:?} v{version} {direction:?}: {what}\n{frame:02x?}")
         };

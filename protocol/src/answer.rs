@@ -23,7 +23,7 @@ pub fn refusal(key: ApiKey, version: i16, correlation: i32, outline: &Outline, c
     if !outline.is_whole() {
         return None;
     }
-    let named = named::read(layout, flexible, outline);
+    let named = named::read(layout, outline);
     let mut out = Vec::with_capacity(64 + 2 * outline.size());
     out.extend_from_slice(&correlation.to_be_bytes());
     if flexible && key != ApiKey::API_VERSIONS {

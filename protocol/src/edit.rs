@@ -65,14 +65,12 @@ pub(crate) fn apply<E: Editor + ?Sized>(spot: &Spot, encoded: &mut [u8], editor:
     let value = match spot.encoding {
         Encoding::Fixed => fixed(encoded),
         Encoding::Text(_) | Encoding::Blob(_) if spot.null => Value::Null,
-        Encoding::Text(_) | Encoding::Blob(_) => {
-            Value::Text(encoded.get(usize::from(spot.prefix)..).unwrap_or(&[]))
-        }
+        Encoding::Text(_) | Encoding::Blob(_) => Value::Text(encoded.get(usize::from(spot.prefix)..).unwrap_or(&[])),
     };
     match editor.edit(spot.fact, value) {
         Edit::Keep => Done::InPlace,
         Edit::Int(number) if spot.encoding == Encoding::Fixed => int(encoded, number),
-        other => rare(spot, encoded, other),
+        edit @ (Edit::Int(_) | Edit::Id(_) | Edit::Text(_) | Edit::Null | Edit::Drop) => rare(spot, encoded, edit),
     }
 }
 
@@ -105,7 +103,8 @@ fn rare(spot: &Spot, encoded: &mut [u8], edit: Edit) -> Done {
 #[inline(always)]
 fn int(encoded: &mut [u8], number: i64) -> Done {
     if let Ok(slot) = <&mut [u8; 4]>::try_from(&mut *encoded) {
-        let Some(bytes) = i32::try_from(number).map(i32::to_be_bytes).or(u32::try_from(number).map(u32::to_be_bytes)).ok()
+        let Some(bytes) =
+            i32::try_from(number).map(i32::to_be_bytes).or(u32::try_from(number).map(u32::to_be_bytes)).ok()
         else {
             return Done::Unfit;
         };

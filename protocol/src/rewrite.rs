@@ -107,7 +107,15 @@ impl<E: Editor + ?Sized> Sink<&mut [u8]> for Rewrite<'_, E> {
         self.outline.open(array.index);
         let Open { at, len, count, .. } = *array;
         let mark = self.patches.mark();
-        self.holders.push(Holder::Array(Array { at, len, count, removed: 0, element: at + len, mark, dropping: false }));
+        self.holders.push(Holder::Array(Array {
+            at,
+            len,
+            count,
+            removed: 0,
+            element: at + len,
+            mark,
+            dropping: false,
+        }));
         Flow::On
     }
 

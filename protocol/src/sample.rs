@@ -171,8 +171,7 @@ pub fn sample(
     marker: &mut dyn FnMut(&'static Fact) -> SampleValue,
 ) -> Option<Sample> {
     let message = Table::get().api(key)?.message(direction);
-    message.layout(version)?;
-    let mut writer = writer::Writer::new(version, message.is_flexible(version), direction, recipe, dice, marker);
+    let mut writer = writer::Writer::new(version, message.layout(version)?, recipe, dice, marker);
     writer.header(key);
     writer.structure(&message.fields);
     writer.trail();

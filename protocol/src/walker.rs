@@ -123,7 +123,7 @@ impl Walker {
                 return match stop {
                     Stop::Need(_) if here.ahead(self.at) > here.len => Ok(Stop::Passed),
                     Stop::Need(bytes) if bytes > wide(self.rest()) => Err(Malformed::Short { at: self.end }),
-                    _ => Ok(stop),
+                    Stop::Need(_) | Stop::Passed | Stop::Told | Stop::End => Ok(stop),
                 };
             }
         }

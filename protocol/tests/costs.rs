@@ -1,5 +1,13 @@
 //! What frames cost in allocations and steps: counts, which do not wobble as times do.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test that fails panics"
+)]
+
 use allocation_counter::{AllocationInfo, measure};
 use skein_protocol::ids::{ApiKey, Direction};
 use skein_protocol::outline::{OUTLINED, Outline};
@@ -122,8 +130,7 @@ fn a_stream_whose_names_grow_does_without_allocations_too() {
     no_allocation(measure(|| {
         let announced = announce(layout, narrow(frame.len()), 3, &frame);
         assert_eq!(announced, Ok(Announce::Longer(10)));
-        let mut passage =
-            Passage::new(layout, narrow(frame.len()), Meanings::of(&[Meaning::TopicName])).with_room(10);
+        let mut passage = Passage::new(layout, narrow(frame.len()), Meanings::of(&[Meaning::TopicName])).with_room(10);
         let (mut at, mut steps) = (0, 0);
         while steps < 9 {
             steps += 1;

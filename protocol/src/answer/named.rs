@@ -26,15 +26,11 @@ impl<'a> Named<'a> {
 }
 
 /// Reads the outline of a request.
-pub(super) fn read<'a>(layout: &'static Layout, flexible: bool, outline: &'a Outline) -> Named<'a> {
-    let mut entries = outline.entries();
-    Reader { layout, flexible }.structure(&mut entries)
+pub(super) fn read<'a>(layout: &'static Layout, outline: &'a Outline) -> Named<'a> {
+    Reader(layout).structure(&mut outline.entries())
 }
 
-struct Reader {
-    layout: &'static Layout,
-    flexible: bool,
-}
+struct Reader(&'static Layout);
 
 impl Reader {
     /// Reads one struct, up to the end of its element. An outline nests as its layout does.
@@ -44,7 +40,7 @@ impl Reader {
             let before = entries.clone();
             match entries.next() {
                 Some(Entry::Value(index, bytes)) => {
-                    if let Some(fact) = self.layout.facts.get(usize::from(index)) {
+                    if let Some(fact) = self.0.facts.get(usize::from(index)) {
                         named.values.push((fact.meaning, self.content(fact.meaning, bytes)));
                     }
                 }
@@ -53,7 +49,7 @@ impl Reader {
                     while let Some(Entry::Element) = entries.next() {
                         elements.push(self.structure(entries));
                     }
-                    if let Some(fact) = self.layout.facts.get(usize::from(index)) {
+                    if let Some(fact) = self.0.facts.get(usize::from(index)) {
                         named.arrays.push((fact, elements));
                     }
                 }
@@ -77,7 +73,7 @@ impl Reader {
                 | Meaning::CoordinatorKey
                 | Meaning::ResourceName
         );
-        let prefix = match (text, self.flexible, bytes) {
+        let prefix = match (text, self.0.is_flexible(), bytes) {
             (false, _, _) => 0,
             (true, false, [0xff, 0xff, ..]) => return None,
             (true, false, _) => 2,

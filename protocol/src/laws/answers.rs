@@ -91,9 +91,11 @@ fn it_names_what_the_request_named_and_carries_the_code() {
 #[test]
 fn a_request_that_names_a_partition_is_always_answered() {
     for_every_message(12, &Recipe::PLAIN, |case| {
-        let named = case.sample.expected.iter().any(|field| {
-            field.fact.meaning == Meaning::Partition && !field.fact.path.starts_with("Forgotten")
-        });
+        let named = case
+            .sample
+            .expected
+            .iter()
+            .any(|field| field.fact.meaning == Meaning::Partition && !field.fact.path.starts_with("Forgotten"));
         if case.direction == Direction::ToBroker && named && !UNTOLD.contains(&case.key.0) {
             assert!(answer(&case).is_some(), "{}", case.name);
         }

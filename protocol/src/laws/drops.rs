@@ -1,13 +1,11 @@
 //! An element that is left out is gone, and nothing else is: counts and tag sizes follow.
 
-use super::{Case, all, by, for_every_message, rewritten, sampled};
+use super::{Case, by, for_every_message, rewritten, sampled};
 use crate::edit::{Edit, Value};
 use crate::ids::{ApiKey, Direction};
 use crate::meaning::Meaning;
 use crate::sample::{Dice, Expected, Recipe, SampleValue};
 use crate::table::{Fact, Role, Table};
-use crate::varint::{narrow, wide};
-use crate::walker::{Structure, Token, Walker};
 
 fn can_go(fact: &Fact) -> bool {
     matches!(fact.role, Role::Element | Role::Listed)
@@ -108,28 +106,12 @@ fn an_endpoint_is_left_out_of_a_tag() {
 
 #[test]
 fn an_array_that_loses_all_its_elements_is_empty_and_not_null() {
-    for_every_message(4, &Recipe::WILD, |Case { layout, sample, name, .. }| {
-        let mut editor = by(|fact: &'static Fact, _: Value<'_>| if can_go(fact) { Edit::Drop } else { Edit::Keep });
-        let out = rewritten(layout, &sample.frame, &mut editor).unwrap();
-        let nulls = |frame: &[u8]| {
-            let mut walker = Walker::new(layout, narrow(frame.len()), all(), Structure::Told);
-            let (mut nulls, mut opens) = (0, 0);
-            loop {
-                let at = wide(walker.at());
-                match walker.step(&frame[at..]).unwrap() {
-                    Token::Open { len, .. } => {
-                        opens += 1;
-                        let count = &frame[at..at + wide(len)];
-                        nulls += u32::from(count == [0] || count == [0xff; 4]);
-                    }
-                    Token::End => return (nulls, opens),
-                    _ => {}
-                }
-            }
-        };
-        assert!(nulls(&out).0 <= nulls(&sample.frame).0, "{name}");
-        assert!(nulls(&out).1 <= nulls(&sample.frame).1, "{name}");
-    });
+    let layout = Table::get().layout(ApiKey::METADATA, 9, Direction::ToClient).unwrap();
+    let one = [0, 0, 0, 1, 2, b'h', 0, 0, 0, 9, 0, 0];
+    let before = [&[0, 0, 0, 7, 0, 0, 0, 0, 0, 2][..], &one, &[0, 0, 0, 0, 1, 1, 0x80, 0, 0, 0, 0]].concat();
+    let after = [&[0, 0, 0, 7, 0, 0, 0, 0, 0, 1][..], &[0, 0, 0, 0, 1, 1, 0x80, 0, 0, 0, 0]].concat();
+    let mut editor = by(|fact: &'static Fact, _: Value<'_>| if can_go(fact) { Edit::Drop } else { Edit::Keep });
+    assert_eq!(rewritten(layout, &before, &mut editor).unwrap(), after);
 }
 
 #[test]
@@ -137,8 +119,7 @@ fn a_stream_leaves_nothing_out() {
     let layout = Table::get().layout(ApiKey::METADATA, 9, Direction::ToClient).unwrap();
     for seed in 0..40 {
         let mut dice = Dice::new(seed);
-        let sample =
-            crate::sample::any(ApiKey::METADATA, 9, Direction::ToClient, &Recipe::PLAIN, &mut dice).unwrap();
+        let sample = crate::sample::any(ApiKey::METADATA, 9, Direction::ToClient, &Recipe::PLAIN, &mut dice).unwrap();
         let has = sample.expected.iter().any(|field| can_go(field.fact));
         let mut editor = by(|fact: &'static Fact, _: Value<'_>| if can_go(fact) { Edit::Drop } else { Edit::Keep });
         let out = super::passed(layout, &sample.frame, &mut editor, crate::sample::feed::Pieces::Whole);

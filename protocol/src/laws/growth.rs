@@ -158,9 +158,8 @@ fn a_name_that_grows_beyond_the_room_is_refused() {
         let mut dice = Dice::new(seed);
         let sample = sample::any(ApiKey::PRODUCE, 9, Direction::ToBroker, &Recipe::PLAIN, &mut dice).unwrap();
         let exact = announced(layout, &sample.frame, PREFIX.len());
-        let named = sample.expected.iter().filter(|field| {
-            NAMES.has(field.fact.meaning) && field.value != SampleValue::Null
-        });
+        let named =
+            sample.expected.iter().filter(|field| NAMES.has(field.fact.meaning) && field.value != SampleValue::Null);
         for less in 1..exact {
             match stream(layout, &sample.frame, exact - less, Pieces::Whole, longer) {
                 Ok(out) => assert_eq!(narrow(out.len()), narrow(sample.frame.len()) + exact - less),
@@ -179,8 +178,7 @@ fn a_name_that_grows_beyond_the_room_is_refused() {
 fn a_version_without_a_place_for_a_filler_is_completed() {
     let layout = Table::get().layout(ApiKey::PRODUCE, 8, Direction::ToBroker).unwrap();
     assert_eq!(announce(layout, 100, 10, &[]), Ok(Announce::TooLong));
-    let sample =
-        sample::any(ApiKey::PRODUCE, 8, Direction::ToBroker, &Recipe::PLAIN, &mut Dice::new(1)).unwrap();
+    let sample = sample::any(ApiKey::PRODUCE, 8, Direction::ToBroker, &Recipe::PLAIN, &mut Dice::new(1)).unwrap();
     assert!(stream(layout, &sample.frame, 100, Pieces::Whole, super::keep).is_err());
 }
 
@@ -202,8 +200,7 @@ fn with_addresses(version: i16, key: ApiKey, seed: u64) -> Option<(Sample, Dice)
         Meaning::Port => SampleValue::Int(0x5a5b_5c5d),
         _ => SampleValue::Any,
     };
-    let sample =
-        sample::sample(key, version, Direction::ToClient, &Recipe::WILD, &mut dice, &mut marker).unwrap();
+    let sample = sample::sample(key, version, Direction::ToClient, &Recipe::WILD, &mut dice, &mut marker).unwrap();
     let has = sample.expected.iter().any(|field| field.fact.meaning == Meaning::Host);
     has.then_some((sample, dice))
 }
@@ -217,7 +214,7 @@ fn addresses_in_a_stream_are_blanked_to_the_last_byte() {
             if sample.tags.iter().any(|tag| sample.frame[tag.at] == 100) {
                 continue;
             }
-            let mut pass = |pieces: Pieces<'_>| {
+            let pass = |pieces: Pieces<'_>| {
                 let passage = Passage::new(layout, narrow(sample.frame.len()), all());
                 let mut out = Vec::new();
                 let mut editor = by(|fact: &'static Fact, _: Value<'_>| {

@@ -39,7 +39,8 @@ fn agrees_in<M: Decodable + Encodable + PartialEq + std::fmt::Debug>(
     let layout = Table::get().layout(key, version, direction).unwrap();
     let walked = rewritten(layout, &written, &mut by(keep)).unwrap_or_else(|error| panic!("{name}: {error}"));
     assert_eq!(walked, written);
-    let again: M = messages::decode(key, version, direction, &written).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let again: M =
+        messages::decode(key, version, direction, &written).unwrap_or_else(|error| panic!("{name}: {error}"));
     assert_eq!(again, message, "{name}");
 }
 

@@ -1,12 +1,14 @@
 //! No edit is the input, bit for bit; an edit and its inverse are; and it makes no difference how a frame arrives.
 
-use super::{Case, Sees, all, bijection, by, for_every_message, keep, passed, rewritten, rewritten_by, streamed, streamed_of, text};
-use crate::Meaning;
+use super::{
+    Case, Sees, all, bijection, by, for_every_message, keep, passed, rewritten, rewritten_by, streamed, streamed_of,
+    text,
+};
 use crate::edit::{Edit, Value};
 use crate::outline::Outline;
 use crate::rewrite::{Rewritten, rewrite};
 use crate::sample::feed::Pieces;
-use crate::sample::{Recipe, Sample, SampleValue};
+use crate::sample::{Recipe, SampleValue};
 use crate::table::Fact;
 
 #[test]
@@ -52,13 +54,7 @@ fn what_is_changed_and_changed_back_is_the_input() {
 fn a_frame_that_keeps_its_length_is_changed_in_place() {
     for_every_message(2, &Recipe::WILD, |Case { layout, sample, name, .. }| {
         let mut frame = sample.frame.clone();
-        let done = rewrite(
-            layout,
-            all(),
-            &mut frame,
-            &mut by(bijection),
-            &mut Outline::off(),
-        );
+        let done = rewrite(layout, all(), &mut frame, &mut by(bijection), &mut Outline::off());
         assert_eq!(done, Ok(Rewritten::InPlace), "{name}");
     });
 }

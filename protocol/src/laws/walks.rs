@@ -5,43 +5,45 @@ use crate::edit::{Edit, Value};
 use crate::ids::{ApiKey, Direction};
 use crate::malformed::Malformed;
 use crate::meaning::{Meaning, Meanings};
+use crate::passage::BLANKED;
 use crate::sample::{Recipe, SampleValue};
-use crate::table::{Arity, Field, Kind, Table};
+use crate::table::{Arity, Field, Kind, Layout, Table};
 use crate::varint::{narrow, wide};
-use crate::walker::{Structure, Token, Walker};
+use crate::walker::{DEPTH, Flow, Sink, Spot, Stop, Walker};
 
-/// Every token with where it starts; how many bytes were walked.
-fn tokens(walker: &mut Walker, frame: &[u8]) -> Result<Vec<(usize, Token)>, Malformed> {
-    let mut tokens = Vec::new();
-    loop {
-        let at = wide(walker.at());
-        let token = walker.step(&frame[at..])?;
-        tokens.push((at, token));
-        match token {
-            Token::End => return Ok(tokens),
-            Token::Need(_) => panic!("the frame is whole"),
-            _ => {}
+/// The values that a walk tells of.
+#[derive(Default)]
+struct Values(Vec<Spot>);
+
+impl<B> Sink<B> for Values {
+    fn value(&mut self, spot: &Spot, _: &mut B, _: usize) -> Result<Flow, Malformed> {
+        self.0.push(*spot);
+        Ok(Flow::On)
+    }
+}
+
+/// The values of a whole frame; that the walk comes to its end.
+fn walk(layout: &'static Layout, mut frame: &[u8], wanted: Meanings) -> Result<Vec<Spot>, Malformed> {
+    let mut values = Values::default();
+    let mut walker = Walker::new(layout, narrow(frame.len()), wanted);
+    let len = frame.len();
+    match walker.run(&mut frame, &mut values)? {
+        Stop::End => {
+            assert_eq!(wide(walker.at()), len);
+            Ok(values.0)
         }
+        stop => panic!("the frame is whole, and the walk says {stop:?}"),
     }
 }
 
 #[test]
 fn every_field_that_means_something_is_named_once_where_it_stands() {
     for_every_message(12, &Recipe::WILD, |case| {
-        for structure in [Structure::Told, Structure::Untold] {
-            let mut walker = Walker::new(case.layout, narrow(case.sample.frame.len()), all(), structure);
-            let told: Vec<_> = tokens(&mut walker, &case.sample.frame)
-                .unwrap()
-                .into_iter()
-                .filter_map(|(at, token)| match token {
-                    Token::Value(spot) => Some((at, wide(spot.len), spot.fact.path.as_str())),
-                    _ => None,
-                })
-                .collect();
-            let expected: Vec<_> =
-                case.sample.expected.iter().map(|field| (field.at, field.len, field.fact.path.as_str())).collect();
-            assert_eq!(told, expected, "{}", case.name);
-        }
+        let told = walk(case.layout, &case.sample.frame, all()).unwrap();
+        let told: Vec<_> = told.iter().map(|spot| (wide(spot.at), wide(spot.len), spot.fact.path.as_str())).collect();
+        let expected: Vec<_> =
+            case.sample.expected.iter().map(|field| (field.at, field.len, field.fact.path.as_str())).collect();
+        assert_eq!(told, expected, "{}", case.name);
     });
 }
 
@@ -57,22 +59,11 @@ fn an_editor_sees_every_value() {
 #[test]
 fn an_editor_sees_only_what_it_asked_for() {
     for_every_message(1, &Recipe::WILD, |case| {
-        for meaning in Meaning::ALL {
-            let mut walker = Walker::new(
-                case.layout,
-                narrow(case.sample.frame.len()),
-                Meanings::of(&[*meaning]),
-                Structure::Told,
-            );
-            let told = tokens(&mut walker, &case.sample.frame).unwrap();
-            let values = told.iter().filter_map(|(_, token)| match token {
-                Token::Value(spot) => Some(spot.fact.meaning),
-                _ => None,
-            });
+        for meaning in Meaning::ALL.iter().filter(|meaning| **meaning != Meaning::Plain) {
+            let told = walk(case.layout, &case.sample.frame, Meanings::of(&[*meaning])).unwrap();
             let expected = case.sample.expected.iter().filter(|field| field.fact.meaning == *meaning);
-            if *meaning != Meaning::Plain {
-                assert!(values.eq(expected.map(|field| field.fact.meaning)), "{}", case.name);
-            }
+            let paths = told.iter().map(|spot| &spot.fact.path);
+            assert!(paths.eq(expected.map(|field| &field.fact.path)), "{}", case.name);
         }
     });
 }
@@ -80,13 +71,11 @@ fn an_editor_sees_only_what_it_asked_for() {
 #[test]
 fn bytes_behind_a_request_pass_and_behind_a_response_do_not() {
     for_every_message(2, &Recipe::PLAIN, |case| {
-        let mut frame = case.sample.frame.clone();
-        frame.extend([0, 0, 0]);
-        let mut walker = Walker::new(case.layout, narrow(frame.len()), all(), Structure::Untold);
-        let walked = tokens(&mut walker, &frame);
+        let frame = [&case.sample.frame[..], &[0, 0, 0]].concat();
+        let walked = walk(case.layout, &frame, all()).map(|_| ());
         match case.direction {
-            Direction::ToBroker => assert_eq!(wide(walker.at()), frame.len(), "{}", case.name),
-            Direction::ToClient => assert_eq!(walked.unwrap_err(), Malformed::Trailing { rest: 3 }, "{}", case.name),
+            Direction::ToBroker => assert_eq!(walked, Ok(()), "{}", case.name),
+            Direction::ToClient => assert_eq!(walked, Err(Malformed::Trailing { rest: 3 }), "{}", case.name),
         }
     });
 }
@@ -96,25 +85,14 @@ fn the_metadata_request_that_librdkafka_sends_passes() {
     // All topics, v9+: an int32 zero where the empty tags belong.
     let layout = Table::get().layout(ApiKey::METADATA, 12, Direction::ToBroker).unwrap();
     let frame = [0, 3, 0, 12, 0, 0, 0, 1, 0xff, 0xff, 0, 0, 0, 0, 0, 1, 0, 0];
-    let mut walker = Walker::new(layout, narrow(frame.len()), all(), Structure::Told);
-    assert!(tokens(&mut walker, &frame).is_ok());
+    assert!(walk(layout, &frame, all()).is_ok());
 }
 
 #[test]
 fn a_frame_that_is_cut_anywhere_is_not_taken_for_whole() {
     for_every_message(2, &Recipe::PLAIN, |case| {
         for len in 0..case.sample.frame.len() {
-            let frame = &case.sample.frame[..len];
-            let mut walker = Walker::new(case.layout, narrow(len), all(), Structure::Told);
-            let refused = loop {
-                match walker.step(frame.get(wide(walker.at())..).unwrap_or(&[])) {
-                    Ok(Token::End) => break false,
-                    Ok(Token::Need(bytes)) => panic!("{bytes} bytes are needed of a frame that has ended"),
-                    Ok(_) => {}
-                    Err(_) => break true,
-                }
-            };
-            assert!(refused, "{} cut at {len}", case.name);
+            assert!(walk(case.layout, &case.sample.frame[..len], all()).is_err(), "{} cut at {len}", case.name);
         }
     });
 }
@@ -128,8 +106,7 @@ fn a_tag_in_a_tag_ends_within_it() {
         let mut frame = vec![0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, size];
         // One endpoint: id, host "", port, rack null, one tag of which the number stands in the frame's last bytes.
         frame.extend([2, 0, 0, 0, 1, 1, 0, 0, 0, 2, 0, 1, 0x85, 0x80, 0x00, 0x80, 0x80, 0x00]);
-        let mut walker = Walker::new(layout, narrow(frame.len()), all(), Structure::Told);
-        assert!(tokens(&mut walker, &frame).is_err());
+        assert!(walk(layout, &frame, all()).is_err());
     }
 }
 
@@ -142,8 +119,7 @@ fn a_string_longer_than_any_of_kafkas_is_refused() {
         crate::varint::put(&mut frame, len + 1);
         frame.resize(frame.len() + wide(len), b'a');
         frame.extend([0, 0, 0, 0]);
-        let mut walker = Walker::new(layout, narrow(frame.len()), all(), Structure::Told);
-        assert_eq!(tokens(&mut walker, &frame).is_ok(), taken);
+        assert_eq!(walk(layout, &frame, all()).is_ok(), taken);
     }
 }
 
@@ -159,38 +135,38 @@ fn each_tag_stands_once() {
             frame[tag.count_at] += 1;
             frame.splice(tag.at..tag.at, again);
             // Within another tag the size no longer fits, which is as good.
-            let mut walker = Walker::new(case.layout, narrow(frame.len()), all(), Structure::Told);
-            assert!(tokens(&mut walker, &frame).is_err(), "{}", case.name);
+            assert!(walk(case.layout, &frame, all()).is_err(), "{}", case.name);
         }
     });
 }
 
+/// How many arrays, sections and tags are open within a field at once.
+fn depth(field: &Field) -> usize {
+    let array = usize::from(field.arity == Arity::Many);
+    let tag = if field.tag.is_some() { 2 } else { 0 };
+    // The section of a struct is open when a tag in it is.
+    array + tag + field.fields.iter().map(depth).max().unwrap_or(0).max(usize::from(field.kind == Kind::Struct))
+}
+
+fn check(field: &Field) {
+    field.fields.iter().for_each(check);
+    let Some((number, versions)) = field.tag else { return };
+    let path = &field.fact.path;
+    assert!(number + BLANKED < 128, "{path}: the number of a tag that is blanked takes one byte still");
+    let nullable = field.nullable.meet(versions).is_some();
+    let one = field.kind == Kind::Struct && field.arity == Arity::One;
+    assert!(!(nullable && one), "{path}: a nullable tagged struct starts with a varint");
+}
+
 #[test]
 fn what_the_walker_counts_on_holds_of_every_layout() {
-    fn visit(field: &Field, check: &mut impl FnMut(&Field)) {
-        check(field);
-        field.fields.iter().for_each(|inner| visit(inner, check));
-    }
-    for api in Table::get().apis() {
-        for direction in [Direction::ToBroker, Direction::ToClient] {
-            let message = api.message(direction);
-            for version in message.versions.from..=message.versions.to {
-                let layout = message.layout(version).unwrap();
-                assert!(layout.ops.len() < 1000, "op numbers are far from the one that stands for a section");
-            }
-            message.fields.iter().for_each(|field| {
-                visit(field, &mut |field| {
-                    let Some((number, versions)) = field.tag else { return };
-                    assert!(number < 28, "{}: a tag that is blanked is moved up by 100 in one byte", field.fact.path);
-                    let nullable = field.nullable.meet(versions).is_some();
-                    assert!(
-                        !(nullable && field.kind == Kind::Struct && field.arity == Arity::One),
-                        "{}: a nullable tagged struct starts with a varint",
-                        field.fact.path
-                    );
-                });
-            });
-        }
+    for (key, version, direction) in crate::sample::messages() {
+        let layout = Table::get().layout(key, version, direction).unwrap();
+        assert!(layout.ops.len() < 1000, "{key:?} v{version}: op numbers have sixteen bits");
+        let message = Table::get().api(key).unwrap().message(direction);
+        message.fields.iter().for_each(check);
+        let deepest = message.fields.iter().map(depth).max().unwrap_or(0);
+        assert!(deepest < DEPTH, "{key:?} v{version}: {deepest} levels");
     }
 }
 
@@ -206,9 +182,11 @@ fn an_edit_that_does_not_fit_is_refused() {
         }
     };
     let refuses = |meaning: Meaning, edit: Edit| {
-        let mut editor = by(|fact: &'static crate::table::Fact, _: Value<'_>| {
-            if fact.meaning == meaning { edit.clone() } else { Edit::Keep }
-        });
+        let mut editor = by(
+            |fact: &'static crate::table::Fact, _: Value<'_>| {
+                if fact.meaning == meaning { edit.clone() } else { Edit::Keep }
+            },
+        );
         matches!(rewritten(layout, &sample.frame, &mut editor), Err(Malformed::Unfit { .. }))
     };
     assert!(refuses(Meaning::Host, Edit::Null));

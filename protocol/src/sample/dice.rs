@@ -21,7 +21,7 @@ impl Dice {
 
     /// A number below `end`; 0 if `end` is.
     pub fn below(&mut self, end: u32) -> u32 {
-        let scaled = (self.roll() >> 32) * u64::from(end) >> 32;
+        let scaled = ((self.roll() >> 32) * u64::from(end)) >> 32;
         u32::try_from(scaled).unwrap_or_default()
     }
 

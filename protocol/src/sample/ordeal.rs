@@ -128,9 +128,7 @@ impl<B> Sink<B> for Told {
 }
 
 /// Feeds a passage with pieces, and counts what goes out. Says whether it came to its end.
-fn pass(
-    layout: &'static Layout, frame: &[u8], dice: &mut Dice, outline: &mut Outline, scratch: &mut Scratch,
-) -> bool {
+fn pass(layout: &'static Layout, frame: &[u8], dice: &mut Dice, outline: &mut Outline, scratch: &mut Scratch) -> bool {
     let length = narrow(frame.len());
     let roomy = dice.chance(64);
     let bound = if roomy { Lengths::Room } else { Lengths::Fixed };

@@ -4,8 +4,7 @@ use super::{Dice, Sample, Written};
 use crate::varint;
 
 /// Lengths and counts that liars like.
-const LIES: [u32; 12] =
-    [0, 1, 2, 0x7e, 0x7f, 0x80, 0x7fff, 0xffff, 0x00ff_ffff, 0x7fff_ffff, 0x8000_0000, u32::MAX];
+const LIES: [u32; 12] = [0, 1, 2, 0x7e, 0x7f, 0x80, 0x7fff, 0xffff, 0x00ff_ffff, 0x7fff_ffff, 0x8000_0000, u32::MAX];
 
 /// Makes a frame of `sample` that is broken in a few places, into `out`.
 pub fn spoil(sample: &Sample, dice: &mut Dice, out: &mut Vec<u8>) {

@@ -1,9 +1,11 @@
 //! Writes a frame field by field, as the table has them.
 
-use super::{Batch, BatchKind, Dice, Expected, Length, Recipe, Sample, SampleValue, TagAt, Written, batch_producer, batches};
+use super::{
+    Batch, BatchKind, Dice, Expected, Length, Recipe, Sample, SampleValue, TagAt, Written, batch_producer, batches,
+};
 use crate::ids::{ApiKey, Direction};
 use crate::meaning::Meaning;
-use crate::table::{Arity, Fact, Field, Kind};
+use crate::table::{Arity, Fact, Field, Kind, Layout, Nullable};
 use crate::varint::{narrow, wide};
 
 pub(super) struct Writer<'a> {
@@ -18,9 +20,10 @@ pub(super) struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     pub(super) fn new(
-        version: i16, flexible: bool, direction: Direction, recipe: &'a Recipe, dice: &'a mut Dice,
+        version: i16, layout: &Layout, recipe: &'a Recipe, dice: &'a mut Dice,
         marker: &'a mut dyn FnMut(&'static Fact) -> SampleValue,
     ) -> Self {
+        let (flexible, direction) = (layout.is_flexible(), layout.direction());
         Self { version, flexible, direction, recipe, dice, marker, sample: Sample::default() }
     }
 
@@ -115,12 +118,8 @@ impl<'a> Writer<'a> {
     /// A tag: its content is written first, then moved up behind its number and size.
     fn tag(&mut self, count_at: usize, number: u32, field: Option<&Field>) {
         let start = self.sample.frame.len();
-        let marks = (
-            self.sample.expected.len(),
-            self.sample.batches.len(),
-            self.sample.lengths.len(),
-            self.sample.tags.len(),
-        );
+        let marks =
+            (self.sample.expected.len(), self.sample.batches.len(), self.sample.lengths.len(), self.sample.tags.len());
         match field {
             Some(field) => self.field(field),
             None => {
@@ -145,28 +144,28 @@ impl<'a> Writer<'a> {
     }
 
     fn field(&mut self, field: &Field) {
-        let nullable = field.nullable.has(self.version);
+        let nullable = if field.nullable.has(self.version) { Nullable::Yes } else { Nullable::No };
         match field.arity {
             Arity::One => self.one(field, nullable),
-            Arity::Many if nullable && self.dice.chance(self.recipe.nulls) => self.null(Written::Four),
+            Arity::Many if nullable == Nullable::Yes && self.dice.chance(self.recipe.nulls) => self.null(Written::Four),
             Arity::Many => {
                 let count = self.dice.below(self.recipe.elements + 1);
                 self.count(count, Written::Four);
                 for _ in 0..count {
-                    self.one(field, false);
+                    self.one(field, Nullable::No);
                 }
             }
         }
     }
 
-    fn one(&mut self, field: &Field, nullable: bool) {
+    fn one(&mut self, field: &Field, nullable: Nullable) {
         match field.kind {
             Kind::Fixed(width) => self.fixed(field, width),
             Kind::Text => self.string(field, nullable, Written::Two),
             Kind::Blob => self.string(field, nullable, Written::Four),
             Kind::Records => self.records(nullable),
             Kind::Struct => {
-                if nullable {
+                if nullable == Nullable::Yes {
                     let present = !self.dice.chance(self.recipe.nulls);
                     self.sample.frame.push(if present { 1 } else { 0xff });
                     if !present {
@@ -200,15 +199,15 @@ impl<'a> Writer<'a> {
         self.expect(field, value, at);
     }
 
-    fn string(&mut self, field: &Field, nullable: bool, written: Written) {
+    fn string(&mut self, field: &Field, nullable: Nullable, written: Written) {
         let at = self.sample.frame.len();
         let wanted = if field.fact.meaning == Meaning::Plain { SampleValue::Any } else { (self.marker)(field.fact) };
         let value = match wanted {
-            SampleValue::Null if nullable => SampleValue::Null,
+            SampleValue::Null if nullable == Nullable::Yes => SampleValue::Null,
             SampleValue::Null => SampleValue::Text(Vec::new()),
             SampleValue::Text(text) => SampleValue::Text(text),
             SampleValue::Any | SampleValue::Int(_) | SampleValue::Id(_) => {
-                if nullable && self.dice.chance(self.recipe.nulls) {
+                if nullable == Nullable::Yes && self.dice.chance(self.recipe.nulls) {
                     SampleValue::Null
                 } else {
                     let len = self.dice.one_of(&[0, 1, 3, 8, 12, 20, 125, 126, 127, 128], 1);
@@ -235,8 +234,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn records(&mut self, nullable: bool) {
-        if nullable && self.dice.chance(self.recipe.nulls) {
+    fn records(&mut self, nullable: Nullable) {
+        if nullable == Nullable::Yes && self.dice.chance(self.recipe.nulls) {
             return self.null(Written::Four);
         }
         let mut bytes = Vec::new();

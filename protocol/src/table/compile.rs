@@ -81,7 +81,8 @@ const REQUEST_HEAD: u32 = 8;
 const RESPONSE_HEAD: u32 = 4;
 
 /// The program of one message.
-pub(super) fn layout(key: ApiKey, direction: Direction, version: i16, flexible: bool, fields: &[Field]) -> Layout {
+pub(super) fn layout(key: ApiKey, direction: Direction, version: i16, flexible_from: i16, fields: &[Field]) -> Layout {
+    let flexible = version >= flexible_from;
     let mut build = Build {
         version,
         flexible,

@@ -43,7 +43,7 @@ pub(super) fn table(text: &str) -> Result<Table, Unreadable> {
 
 fn finish(key: ApiKey, direction: Direction, half: Half) -> Message {
     let layouts = (half.versions.from..=half.versions.to)
-        .map(|version| compile::layout(key, direction, version, version >= half.flexible_from, &half.fields))
+        .map(|version| compile::layout(key, direction, version, half.flexible_from, &half.fields))
         .collect();
     Message { versions: half.versions, flexible_from: half.flexible_from, fields: half.fields, layouts }
 }
