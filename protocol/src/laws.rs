@@ -34,7 +34,7 @@ fn for_every_message(each: u64, recipe: &Recipe, mut law: impl FnMut(Case)) {
             let name = format!("{key:?} v{version} {direction:?}, seed {seed:#x}");
             let shown = Shown(name.clone(), sample.frame.clone());
             law(Case { key, version, direction, layout, sample, dice, name });
-            std::mem::forget(shown);
+            drop(shown);
         }
     }
 }
@@ -44,7 +44,9 @@ struct Shown(String, Vec<u8>);
 
 impl Drop for Shown {
     fn drop(&mut self) {
-        eprintln!("in {}: {:02x?}", self.0, self.1);
+        if std::thread::panicking() {
+            eprintln!("in {}: {:02x?}", self.0, self.1);
+        }
     }
 }
 

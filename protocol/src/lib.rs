@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Invariants: no length or count claimed by a peer leads to an allocation; what the table does not know is an
-//! error; a field is edited only through [`Editor`], which sees every field whose meaning it asked for.
+//! error; a field is edited only through [`Editor`](passage::Editor), which sees every field whose meaning it asked for.
 
 pub mod answer;
 pub mod batch;

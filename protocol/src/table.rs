@@ -177,6 +177,7 @@ pub struct Layout {
     pub(crate) ops: Vec<Op>,
     pub(crate) facts: Vec<&'static Fact>,
     pub(crate) tags: Vec<Vec<KnownTag>>,
+    pub(crate) runs: Vec<Run>,
     direction: Direction,
     meanings: Meanings,
     flexible: bool,
@@ -209,6 +210,16 @@ impl Layout {
 pub(crate) struct KnownTag {
     pub(crate) number: u32,
     pub(crate) start: u16,
+    pub(crate) holds: Meanings,
+}
+
+/// Neighbours of fixed widths.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    /// All their bytes.
+    pub(crate) bytes: u32,
+    /// The op behind theirs.
+    pub(crate) end: u16,
     pub(crate) holds: Meanings,
 }
 

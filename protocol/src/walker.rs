@@ -118,7 +118,7 @@ impl Walker {
         let here = Here { start: self.at, len: input.len().min(wide(self.rest())) };
         let ops = self.layout.ops.as_slice();
         loop {
-            let op = ops.get(usize::from(self.pc)).copied().unwrap_or(Op::End);
+            let op = ops.get(usize::from(self.pc)).unwrap_or(&Op::End);
             if let Step::Stop(stop) = self.step(op, here, input, sink)? {
                 return match stop {
                     Stop::Need(_) if here.ahead(self.at) > here.len => Ok(Stop::Passed),
@@ -132,10 +132,11 @@ impl Walker {
     /// One op. It may be that what has arrived ends before it.
     #[inline(always)]
     fn step<B: Deref<Target = [u8]>, S: Sink<B>>(
-        &mut self, op: Op, here: Here, input: &mut B, sink: &mut S,
+        &mut self, op: &Op, here: Here, input: &mut B, sink: &mut S,
     ) -> Stepped {
-        match op {
+        match *op {
             Op::Skip(bytes) => self.pass(bytes),
+            Op::Run { run } => self.run_of_values(run),
             Op::Value { fact, width, meaning } if self.wanted.has(meaning) => {
                 self.fixed(fact, width, here, input, sink)
             }

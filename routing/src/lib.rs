@@ -15,6 +15,8 @@
 
 pub mod apis;
 pub mod budget;
+#[cfg(any(test, feature = "disguise"))]
+pub mod disguise;
 pub mod engine;
 pub mod graph;
 pub mod kind;

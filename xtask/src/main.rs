@@ -1,26 +1,36 @@
-//! Chores of this workspace that are too long for a shell line: `cargo run -p skein-xtask -- <task>`.
+//! `cargo xtask <task>`.
 
-mod wire_table;
-
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use wire_table::Mode;
+use skein_xtask::{demo, soak, test, wire_table};
 
-const USAGE: &str = "usage: cargo run -p skein-xtask -- wire-table [--check]";
+const USAGE: &str = "\
+usage: cargo xtask <task>
 
-fn main() -> Result<()> {
+  test                   everything that must hold, set-up included
+  demo [--once]          a one-broker Kafka with Skein in front; --once: until its client is done, else until Ctrl-C
+  soak                   the proofs that take long
+  wire-table [--check]   write protocol/wire.table from Kafka's message definitions, or compare it";
+
+fn main() -> Result<ExitCode> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let root = workspace()?;
     match words.as_slice() {
-        ["wire-table"] => wire_table::run(&workspace()?, Mode::Write),
-        ["wire-table", "--check"] => wire_table::run(&workspace()?, Mode::Check),
+        ["test"] => test::run(&root),
+        ["soak"] => soak::run(&root),
+        ["demo"] => demo::run(&root, demo::End::AtCtrlC),
+        ["demo", "--once"] => demo::run(&root, demo::End::AtOnce),
+        ["wire-table"] => wire_table::run(&root, wire_table::Mode::Write).map(|()| ExitCode::SUCCESS),
+        ["wire-table", "--check"] => wire_table::run(&root, wire_table::Mode::Check).map(|()| ExitCode::SUCCESS),
         _ => bail!("{USAGE}"),
     }
 }
 
 /// The root of the workspace, from the environment that cargo gives to what it runs.
 fn workspace() -> Result<PathBuf> {
-    let package = std::env::var_os("CARGO_MANIFEST_DIR").with_context(|| format!("not run by cargo; {USAGE}"))?;
-    PathBuf::from(package).parent().map(PathBuf::from).context("the package of this tool has no parent folder")
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").with_context(|| format!("not run by cargo\n{USAGE}"))?;
+    Path::new(&package).parent().map(PathBuf::from).context("the package of this tool has no parent folder")
 }

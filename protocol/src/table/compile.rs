@@ -1,6 +1,6 @@
 //! Compiles the fields of one version into the flat program that the walker runs.
 
-use super::{Arity, Fact, Field, Kind, KnownTag, Layout, Role};
+use super::{Arity, Fact, Field, Kind, KnownTag, Layout, Role, Run};
 use crate::ids::{ApiKey, Direction};
 use crate::meaning::{Meaning, Meanings};
 
@@ -45,6 +45,8 @@ pub(crate) enum Place {
 pub(crate) enum Op {
     /// Bytes of a fixed width that mean nothing to us.
     Skip(u32),
+    /// Values of fixed widths, one op each, behind this one: they pass in one go if nobody wants any.
+    Run { run: u16 },
     /// A value of a fixed width.
     Value { fact: u16, width: u8, meaning: Meaning },
     /// A string.
@@ -89,6 +91,7 @@ pub(super) fn layout(key: ApiKey, direction: Direction, version: i16, flexible_f
         ops: Vec::new(),
         facts: Vec::new(),
         tags: Vec::new(),
+        runs: Vec::new(),
         meanings: Meanings::NONE,
         landing: 0,
     };
@@ -96,7 +99,15 @@ pub(super) fn layout(key: ApiKey, direction: Direction, version: i16, flexible_f
     build.ops.push(Op::Body);
     build.structure(fields, Place::Root);
     build.ops.push(Op::End);
-    Layout { ops: build.ops, facts: build.facts, tags: build.tags, direction, meanings: build.meanings, flexible }
+    Layout {
+        ops: build.ops,
+        facts: build.facts,
+        tags: build.tags,
+        runs: build.runs,
+        direction,
+        meanings: build.meanings,
+        flexible,
+    }
 }
 
 struct Build {
@@ -105,6 +116,7 @@ struct Build {
     ops: Vec<Op>,
     facts: Vec<&'static Fact>,
     tags: Vec<Vec<KnownTag>>,
+    runs: Vec<Run>,
     meanings: Meanings,
     /// How many ops there were when something last got this place to jump to.
     landing: usize,
@@ -138,8 +150,9 @@ impl Build {
         let version = self.version;
         let here = |field: &&Field| field.versions.has(version);
         let tag = |field: &Field| field.tag.filter(|(_, versions)| versions.has(version)).map(|(number, _)| number);
-        for field in fields.iter().filter(here).filter(|field| tag(field).is_none()) {
-            self.field(field);
+        let plain: Vec<_> = fields.iter().filter(here).filter(|field| tag(field).is_none()).collect();
+        for neighbours in plain.chunk_by(|one, next| is_fixed(one) && is_fixed(next)) {
+            self.neighbours(neighbours);
         }
         if self.flexible {
             let tagged: Vec<_> = fields.iter().filter(here).filter_map(|field| Some((tag(field)?, field))).collect();
@@ -164,6 +177,22 @@ impl Build {
         }
         self.close(at, |end| Op::Tags { end, place });
         self.close(at + 1, |end| Op::NextTag { table: index(table), end, place });
+    }
+
+    /// Fields in order: one of any kind, or some of fixed widths.
+    fn neighbours(&mut self, fields: &[&Field]) {
+        let holds = fields.iter().fold(Meanings::NONE, |all, field| all.and(Meanings::of(&[field.fact.meaning])));
+        let known = holds != Meanings::of(&[Meaning::Plain]);
+        if fields.len() < 2 || !known {
+            fields.iter().for_each(|field| self.field(field));
+            return;
+        }
+        let run = self.runs.len();
+        self.ops.push(Op::Run { run: index(run) });
+        fields.iter().for_each(|field| self.field(field));
+        let bytes = fields.iter().map(|field| self.least(field)).sum();
+        self.runs.push(Run { bytes, end: index(self.ops.len()), holds });
+        self.landing = self.ops.len();
     }
 
     fn field(&mut self, field: &Field) {
@@ -282,6 +311,11 @@ impl Build {
 }
 
 static CLIENT_ID: Fact = Fact { meaning: Meaning::Plain, role: Role::Alone, path: String::new() };
+
+/// Whether a field is one value of a fixed width.
+fn is_fixed(field: &Field) -> bool {
+    field.arity == Arity::One && matches!(field.kind, Kind::Fixed(_))
+}
 
 /// Every meaning in a field.
 fn meanings(field: &Field) -> Meanings {

@@ -32,6 +32,17 @@ impl Walker {
         self.layout.facts.get(usize::from(index)).copied().unwrap_or(&NOTHING)
     }
 
+    /// Neighbours of fixed widths: passed in one go if none is wanted.
+    #[inline(always)]
+    pub(super) fn run_of_values(&mut self, run: u16) -> Stepped {
+        self.pc += 1;
+        if let Some(run) = self.layout.runs.get(usize::from(run)).filter(|run| !self.wanted.meets(run.holds)) {
+            self.pc = run.end;
+            self.forward(run.bytes)?;
+        }
+        Ok(Step::On)
+    }
+
     /// A value of a fixed width that is wanted.
     #[inline(always)]
     pub(super) fn fixed<B: Deref<Target = [u8]>, S: Sink<B>>(

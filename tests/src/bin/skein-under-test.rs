@@ -1,7 +1,8 @@
-//! The `skein` command as tests run it.
+//! The `skein` command as tests run it: with a router that renames everything.
 
+use skein_routing::disguise::Disguise;
 use skein_routing::kind::Registry;
 
 fn main() -> miette::Result<()> {
-    skein_proxy::command::main(&Registry::standard())
+    skein_proxy::command::main(&Registry::standard().with::<Disguise>())
 }

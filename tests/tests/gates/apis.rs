@@ -1,0 +1,45 @@
+//! Every API of the field table has a place that somebody has thought about: a row of `docs/apis.md`.
+
+use anyhow::{Result, ensure};
+use skein_protocol::ids::ApiKey;
+use skein_protocol::table::{Api, Table};
+use skein_routing::apis::manner::{self, Place};
+use skein_routing::graph::Manner;
+
+use crate::read;
+
+const PAGE: &str = "docs/apis.md";
+
+#[test]
+fn every_key_is_handled() -> Result<()> {
+    let text = read(PAGE)?;
+    let first_cell = |line: &&str| line.split('|').nth(1).is_some_and(|cell| cell.trim().parse::<i16>().is_ok());
+    let found: Vec<&str> = text.lines().filter(first_cell).map(str::trim).collect();
+    let wanted: Vec<String> = Table::get().apis().map(row).collect();
+    let missing: Vec<&str> = wanted.iter().map(String::as_str).filter(|row| !found.contains(row)).collect();
+    let stale: Vec<&&str> = found.iter().filter(|row| !wanted.iter().any(|wanted| wanted == *row)).collect();
+    ensure!(
+        missing.is_empty() && stale.is_empty() && found.len() == wanted.len(),
+        "{PAGE} and the code differ. Think about each row before it is copied.\nthe code has:\n{}\nthe page has:\n{}",
+        missing.join("\n"),
+        stale.iter().map(|row| **row).collect::<Vec<_>>().join("\n"),
+    );
+    Ok(())
+}
+
+/// What the page has to say of an API.
+fn row(api: &Api) -> String {
+    let Api { key, name, .. } = api;
+    let (from, to) = (api.request.versions.from, api.request.versions.to.min(manner::highest(*key)));
+    // librdkafka stops compressing if it is not shown from 0; a request below 3 ends in a close.
+    let from = if *key == ApiKey::PRODUCE { 0 } else { from };
+    let range = if from == to { from.to_string() } else { format!("{from}–{to}") };
+    let (range, how) = match manner::place(*key) {
+        Place::Ours => (range, "answered by Skein".to_owned()),
+        Place::Login => (range, "login".to_owned()),
+        Place::Broker(Manner::Stream) => (range, "streams".to_owned()),
+        Place::Broker(Manner::Gather(cap)) => (range, format!("gathered, {} MiB", cap >> 20)),
+        Place::NotOffered => ("–".to_owned(), "not offered".to_owned()),
+    };
+    format!("| {} | {name} | {range} | {how} |", key.0)
+}

@@ -1,0 +1,68 @@
+//! Files: their length, what is generated, and whether links between them lead somewhere.
+
+use std::path::Path;
+
+use anyhow::{Result, bail, ensure};
+use skein_xtask::wire_table;
+
+use crate::{files_of_kind, read, root};
+
+/// Lines of a source file.
+const MOST_LINES: usize = 400;
+
+/// Those that are longer, and why one file is better than two. Each entry has a bound of its own.
+const LONGER: [(&str, usize, &str); 2] = [
+    ("routing/src/engine/incoming.rs", 620, "one request's way in: the states and all that leads from one to the next"),
+    ("routing/src/engine/lanes.rs", 560, "one lane: requests out, answers in, loss; each part touches the same tickets"),
+];
+
+#[test]
+fn no_file_is_long() -> Result<()> {
+    let mut wrong = Vec::new();
+    for path in files_of_kind("rs")? {
+        let lines = read(&path)?.lines().count();
+        let longer = LONGER.iter().find(|(file, ..)| path == Path::new(file));
+        let most = longer.map_or(MOST_LINES, |(_, most, _)| *most);
+        if lines > most {
+            wrong.push(format!("{} has {lines} lines; at most {most} are right: split it by concept", path.display()));
+        }
+    }
+    for (file, _, reason) in LONGER {
+        match read(file).map(|text| text.lines().count()) {
+            Ok(lines) if lines > MOST_LINES => {}
+            _ => wrong.push(format!("{file} is short or gone: take it off the list ({reason})")),
+        }
+    }
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn the_wire_table_is_current() -> Result<()> {
+    wire_table::run(root(), wire_table::Mode::Check)
+}
+
+#[test]
+fn every_link_leads_somewhere() -> Result<()> {
+    let mut dead = Vec::new();
+    for path in files_of_kind("md")? {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for target in links(&read(&path)?) {
+            let file = target.split('#').next().unwrap_or_default();
+            let is_ours = !file.is_empty() && !file.contains("://");
+            if is_ours && !root().join(folder).join(file).exists() {
+                dead.push(format!("{} links to {target}, which does not exist", path.display()));
+            }
+        }
+    }
+    if !dead.is_empty() {
+        bail!("{}", dead.join("\n"));
+    }
+    Ok(())
+}
+
+/// The targets of `[…](target)`, outside fenced blocks.
+fn links(text: &str) -> Vec<String> {
+    let prose = text.split("```").step_by(2);
+    prose.flat_map(|part| part.split("](").skip(1)).filter_map(|rest| Some(rest.split_once(')')?.0.to_owned())).collect()
+}

@@ -1,0 +1,9 @@
+//! Chores of this workspace that are too long for a shell line; `cargo xtask` runs them.
+//!
+//! Nothing is needed but cargo, `mvn`, `java` and `python3`; what can be fetched is fetched into `build/`.
+
+pub mod demo;
+pub mod soak;
+mod stage;
+pub mod test;
+pub mod wire_table;

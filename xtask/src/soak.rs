@@ -1,0 +1,27 @@
+//! `soak`: the proofs that take too long for every change.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::stage::{self, Stage};
+
+/// How often brokers and the proxy are killed under load, for each family of clients.
+const CHAOS: usize = 10;
+
+/// Runs them, up to the first that fails.
+///
+/// # Errors
+/// A command that could not be started.
+pub fn run(root: &Path) -> Result<ExitCode> {
+    let hostile = ["run", "--release", "--package", "skein-protocol", "--features", "sample", "--example", "hostile"];
+    let mut stages = vec![
+        Stage::cargo("hostile frames", &[&hostile[..], &["--", "--frames", "20000000", "--seed", "1"]].concat()),
+        Stage::cargo("long units", &["test", "--release", "--workspace", "--all-features", "--lib", "--", "--ignored", "--nocapture"]),
+        Stage::cargo("long wire", &["test", "--workspace", "--all-features", "--test", "wire", "--", "--include-ignored"]),
+    ];
+    let chaos = || Stage::cargo("chaos", &["test", "--workspace", "--all-features", "--test", "kafka", "--", "loses_nothing"]);
+    stages.extend(std::iter::repeat_with(chaos).take(CHAOS));
+    stage::run(root, stages)
+}
