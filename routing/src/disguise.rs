@@ -2,8 +2,10 @@
 //! its other side, so that whatever passes without being translated is found out.
 //!
 //! Names get a prefix, or lose it if they have it: a bijection of all names, which makes them longer both ways. Ids are
-//! changed by xor. A pattern over names gets the prefix in front. What clients say to each other through a group (JoinGroup
-//! and SyncGroup metadata) holds names as clients know them, and passes.
+//! changed by xor. A pattern over names gets the prefix in front. Of what clients say to each other through a group the
+//! subscription is renamed, since coordinators read it; an assignment holds names as clients know them, and passes.
+
+mod subscription;
 
 use std::sync::Arc;
 
@@ -179,6 +181,8 @@ impl Mask {
         if pattern.is_empty() {
             return Edit::Keep;
         }
+        // A pattern matches whole names, with or without an anchor in front.
+        let pattern = pattern.strip_prefix(b"^").unwrap_or(pattern);
         let mut longer = Inline::from_slice(b"\\Q");
         longer.extend_from_slice(&self.prefix);
         longer.extend_from_slice(b"\\E(?:");
@@ -195,6 +199,7 @@ const WANTED: Meanings = Meanings::of(&[
     Meaning::ResourceName,
     Meaning::LeaderEpoch,
     Meaning::TopicRegex,
+    Meaning::TopicOpaque,
 ]);
 
 impl Edge for Mask {
@@ -220,6 +225,9 @@ impl Edge for Mask {
             }
             (Meaning::ResourceName, Value::Text(name)) => self.resource(memo.resource_type, cx.way, name),
             (Meaning::LeaderEpoch, Value::Int(epoch)) => self.epoch(cx.way, epoch),
+            (Meaning::TopicOpaque, Value::Text(metadata)) if fact.path.ends_with("Metadata") => {
+                subscription::renamed(metadata, |name| self.name(name)).map_or(Edit::Keep, Edit::Text)
+            }
             (Meaning::TopicRegex, Value::Text(pattern)) if cx.way == Direction::ToBroker => self.pattern(pattern),
             _ => Edit::Keep,
         }
