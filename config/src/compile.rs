@@ -20,9 +20,13 @@ use crate::nodes;
 
 /// Compiles a document.
 pub(crate) fn blueprint(document: &Document, kinds: &Registry) -> Result<Blueprint, Vec<Fault>> {
-    let mut compile = Compile { document, kinds, faults: Vec::new(), clusters: BTreeMap::new(), binds: BTreeMap::new() };
+    let mut compile =
+        Compile { document, kinds, faults: Vec::new(), clusters: BTreeMap::new(), binds: BTreeMap::new() };
     let clusters = compile.clusters();
-    let virtual_clusters = document.virtual_clusters.iter().filter_map(|(name, cluster)| compile.virtual_cluster(name, cluster, &clusters));
+    let virtual_clusters = document
+        .virtual_clusters
+        .iter()
+        .filter_map(|(name, cluster)| compile.virtual_cluster(name, cluster, &clusters));
     let virtual_clusters: Vec<_> = virtual_clusters.collect();
     compile.unreachable_routers();
     if virtual_clusters.is_empty() && compile.faults.is_empty() {
@@ -101,19 +105,32 @@ impl<'a> Compile<'a> {
                 let found = self.clusters.get(cluster.get_ref().as_str()).copied();
                 if found.is_none() {
                     let known = self.clusters.keys().copied().collect::<Vec<_>>().join(", ");
-                    self.fault(format!("cluster `{}` is not defined", cluster.get_ref()), cluster.span(), format!("defined clusters: {known}"));
+                    self.fault(
+                        format!("cluster `{}` is not defined", cluster.get_ref()),
+                        cluster.span(),
+                        format!("defined clusters: {known}"),
+                    );
                 }
                 found.map(Target::Cluster)
             }
             (None, Some(router)) => {
                 if above.contains(&router.get_ref().as_str()) {
                     let way = above.join(" → ");
-                    self.fault(format!("router `{}` leads back to itself: {way} → {0}", router.get_ref()), router.span(), "routers form no cycle");
+                    self.fault(
+                        format!("router `{}` leads back to itself: {way} → {0}", router.get_ref()),
+                        router.span(),
+                        "routers form no cycle",
+                    );
                     return None;
                 }
                 let Some((name, declared)) = self.document.routers.get_key_value(router.get_ref().as_str()) else {
-                    let known = self.document.routers.keys().map(|name| name.get_ref().as_str()).collect::<Vec<_>>().join(", ");
-                    self.fault(format!("router `{}` is not defined", router.get_ref()), router.span(), format!("defined routers: {known}"));
+                    let known =
+                        self.document.routers.keys().map(|name| name.get_ref().as_str()).collect::<Vec<_>>().join(", ");
+                    self.fault(
+                        format!("router `{}` is not defined", router.get_ref()),
+                        router.span(),
+                        format!("defined routers: {known}"),
+                    );
                     return None;
                 };
                 above.push(name.get_ref());
@@ -122,28 +139,46 @@ impl<'a> Compile<'a> {
                 level
             }
             _ => {
-                self.fault("a target names one cluster or one router", target.span(), "write `target.cluster = \"NAME\"` or `target.router = \"NAME\"`");
+                self.fault(
+                    "a target names one cluster or one router",
+                    target.span(),
+                    "write `target.cluster = \"NAME\"` or `target.router = \"NAME\"`",
+                );
                 None
             }
         }
     }
 
-    fn router(&mut self, name: &'a Spanned<String>, declared: &'a document::Router, above: &mut Vec<&'a str>) -> Option<Target> {
+    fn router(
+        &mut self, name: &'a Spanned<String>, declared: &'a document::Router, above: &mut Vec<&'a str>,
+    ) -> Option<Target> {
         let mut ids = BTreeSet::new();
         let mut routes = BTreeMap::new();
         let mut declared_routes = Vec::new();
         if declared.routes.is_empty() {
-            self.fault(format!("router `{}` has no route", name.get_ref()), name.span(), "give it at least one `[routers.NAME.routes.NAME]`");
+            self.fault(
+                format!("router `{}` has no route", name.get_ref()),
+                name.span(),
+                "give it at least one `[routers.NAME.routes.NAME]`",
+            );
         }
         for (route_name, route) in &declared.routes {
             let id = RouteId(*route.id.get_ref());
             if !ids.insert(id) {
-                self.fault(format!("route id {} stands twice in router `{}`", id.0, name.get_ref()), route.id.span(), "each route has an id of its own, for ever");
+                self.fault(
+                    format!("route id {} stands twice in router `{}`", id.0, name.get_ref()),
+                    route.id.span(),
+                    "each route has an id of its own, for ever",
+                );
             }
             if let Some(target) = self.target(&route.target, above) {
                 routes.insert(id, target);
             }
-            declared_routes.push(DeclaredRoute { name: route_name.get_ref().clone(), id, settings: route.settings.clone() });
+            declared_routes.push(DeclaredRoute {
+                name: route_name.get_ref().clone(),
+                id,
+                settings: route.settings.clone(),
+            });
         }
         let router = self.prepare(declared, &declared_routes)?;
         Some(Target::Router(Arc::new(Level { router, routes })))
@@ -162,7 +197,11 @@ impl<'a> Compile<'a> {
             }
             None => {
                 let known = self.kinds.names().collect::<Vec<_>>().join(", ");
-                let right = if known.is_empty() { "this build has no kind of router".to_owned() } else { format!("kinds: {known}") };
+                let right = if known.is_empty() {
+                    "this build has no kind of router".to_owned()
+                } else {
+                    format!("kinds: {known}")
+                };
                 self.fault(format!("`{kind}` is not a kind of router"), declared.kind.span(), right);
                 None
             }
@@ -185,7 +224,11 @@ impl<'a> Compile<'a> {
             }
         }
         if declared.listeners.is_empty() {
-            self.fault(format!("virtual cluster `{}` has no listener", name.get_ref()), name.span(), "give it one as `[virtual-clusters.NAME.listeners.NAME]`");
+            self.fault(
+                format!("virtual cluster `{}` has no listener", name.get_ref()),
+                name.span(),
+                "give it one as `[virtual-clusters.NAME.listeners.NAME]`",
+            );
         }
         let target = self.target(&declared.target, &mut Vec::new())?;
         let nodes = self.virtual_nodes(&target, clusters, declared.target.span());
@@ -193,7 +236,12 @@ impl<'a> Compile<'a> {
             self.listener((name.get_ref(), declared.id.get_ref()), listener.get_ref(), settings, &nodes, &target)
         });
         let listeners = listeners.collect();
-        Some(VirtualCluster { name: Arc::from(name.get_ref().as_str()), id: declared.id.get_ref().clone(), target, listeners })
+        Some(VirtualCluster {
+            name: Arc::from(name.get_ref().as_str()),
+            id: declared.id.get_ref().clone(),
+            target,
+            listeners,
+        })
     }
 
     /// The virtual node of every declared broker, in the order of their ports.
@@ -216,21 +264,36 @@ impl<'a> Compile<'a> {
     }
 
     fn listener(
-        &mut self, (cluster, id): (&str, &str), name: &str, declared: &document::Listener, nodes: &[VirtualNodeId], target: &Target,
+        &mut self, (cluster, id): (&str, &str), name: &str, declared: &document::Listener, nodes: &[VirtualNodeId],
+        target: &Target,
     ) -> Option<Listener> {
         let bind: Option<SocketAddr> = declared.bind.get_ref().parse().ok();
         if bind.is_none() {
-            self.fault(format!("`{}` cannot be bound", declared.bind.get_ref()), declared.bind.span(), "write an IP address and a port, such as \"0.0.0.0:9092\"");
+            self.fault(
+                format!("`{}` cannot be bound", declared.bind.get_ref()),
+                declared.bind.span(),
+                "write an IP address and a port, such as \"0.0.0.0:9092\"",
+            );
         }
         let host = declared.advertise.get_ref();
         let ip: Option<IpAddr> = host.parse().ok();
         if host.is_empty() || ip.is_some_and(|ip| ip.is_unspecified()) {
-            self.fault(format!("`{host}` is no address that a client could connect to"), declared.advertise.span(), "advertise a host name or address that leads here");
+            self.fault(
+                format!("`{host}` is no address that a client could connect to"),
+                declared.advertise.span(),
+                "advertise a host name or address that leads here",
+            );
         }
-        let (from, to) = nodes::ports(declared.ports.get_ref()).map_err(|what| self.fault(what, declared.ports.span(), "write a range such as \"9100-9199\"")).ok()?;
+        let (from, to) = nodes::ports(declared.ports.get_ref())
+            .map_err(|what| self.fault(what, declared.ports.span(), "write a range such as \"9100-9199\""))
+            .ok()?;
         let room = usize::from(to - from) + 1;
         if nodes.len() > room {
-            self.fault(format!("{} nodes are declared, and there are {room} ports", nodes.len()), declared.ports.span(), "one port per declared node: make the range longer");
+            self.fault(
+                format!("{} nodes are declared, and there are {room} ports", nodes.len()),
+                declared.ports.span(),
+                "one port per declared node: make the range longer",
+            );
             return None;
         }
         let login = match declared.login {
@@ -238,7 +301,11 @@ impl<'a> Compile<'a> {
             Login::Relay => LoginMode::Relay,
         };
         if login == LoginMode::Relay && target.clusters().len() != 1 {
-            self.fault("a relayed login has one cluster to judge it", declared.bind.span(), "use `login = \"none\"`, or a target with one cluster");
+            self.fault(
+                "a relayed login has one cluster to judge it",
+                declared.bind.span(),
+                "use `login = \"none\"`, or a target with one cluster",
+            );
         }
         let bind = bind?;
         let mut binds = vec![(bind, None)];
@@ -250,7 +317,11 @@ impl<'a> Compile<'a> {
         for (address, _) in &binds {
             let whose = format!("listener `{name}` of virtual cluster `{cluster}`");
             if let Some(other) = self.binds.insert(*address, whose.clone()) {
-                self.fault(format!("{address} is bound by {other} and by {whose}"), declared.ports.span(), "give each listener ports of its own");
+                self.fault(
+                    format!("{address} is bound by {other} and by {whose}"),
+                    declared.ports.span(),
+                    "give each listener ports of its own",
+                );
             }
         }
         Some(Listener { name: Arc::from(name), face: Arc::new(Face::new(id, addresses)), login, binds })
@@ -271,7 +342,11 @@ impl<'a> Compile<'a> {
         }
         for name in self.document.routers.keys() {
             if !reached.contains(name.get_ref()) {
-                self.fault(format!("router `{}` is reached from no virtual cluster", name.get_ref()), name.span(), "route to it, or leave it out");
+                self.fault(
+                    format!("router `{}` is reached from no virtual cluster", name.get_ref()),
+                    name.span(),
+                    "route to it, or leave it out",
+                );
             }
         }
     }

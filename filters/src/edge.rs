@@ -1,9 +1,9 @@
 //! What changes identity fields as they pass.
 
+use skein_protocol::Meanings;
 use skein_protocol::ids::{ApiKey, Direction, VirtualNodeId};
 use skein_protocol::passage::{Edit, Value};
 use skein_protocol::table::Fact;
-use skein_protocol::Meanings;
 
 use crate::producer::Tag;
 

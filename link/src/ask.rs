@@ -87,18 +87,24 @@ pub async fn offer(stream: &mut TcpStream) -> Result<Offer, Unanswered> {
     let mut version = ASKED;
     loop {
         let request = ApiVersionsRequest::default()
-            .with_client_software_name(if version >= 3 { StrBytes::from_static_str("skein") } else { StrBytes::default() })
+            .with_client_software_name(if version >= 3 {
+                StrBytes::from_static_str("skein")
+            } else {
+                StrBytes::default()
+            })
             .with_client_software_version(if version >= 3 {
                 StrBytes::from_static_str(env!("CARGO_PKG_VERSION"))
             } else {
                 StrBytes::default()
             });
-        let frame = messages::request(ApiKey::API_VERSIONS, version, 0, "skein", &request).map_err(Unanswered::Unasked)?;
+        let frame =
+            messages::request(ApiKey::API_VERSIONS, version, 0, "skein", &request).map_err(Unanswered::Unasked)?;
         let answer = exchange(stream, 0, &frame).await?;
         let code = answer.get(4..6).and_then(|bytes| bytes.try_into().ok()).map_or(-1, i16::from_be_bytes);
         match code {
             0 => {
-                let response: ApiVersionsResponse = messages::decode(ApiKey::API_VERSIONS, version, Direction::ToClient, &answer)?;
+                let response: ApiVersionsResponse =
+                    messages::decode(ApiKey::API_VERSIONS, version, Direction::ToClient, &answer)?;
                 return Ok(read_offer(&response));
             }
             UNSUPPORTED_VERSION if version > 0 => version = 0,
@@ -110,7 +116,10 @@ pub async fn offer(stream: &mut TcpStream) -> Result<Offer, Unanswered> {
 fn read_offer(response: &ApiVersionsResponse) -> Offer {
     // Keys of a vendor's own, or of a Kafka newer than the table, are not offered on.
     let known = |key: &ApiKey| Table::get().api(*key).is_some();
-    let apis = response.api_keys.iter().map(|api| (ApiKey(api.api_key), Versions { from: api.min_version, to: api.max_version }));
+    let apis = response
+        .api_keys
+        .iter()
+        .map(|api| (ApiKey(api.api_key), Versions { from: api.min_version, to: api.max_version }));
     Offer {
         apis: apis.filter(|(key, _)| known(key)).collect(),
         supported: response

@@ -10,8 +10,8 @@
 //! Invariants: whatever waits has a deadline; a question of many costs the cluster one; an answer from a broker is bounded
 //! before it is read, and walked before it is decoded.
 
-pub mod asker;
 pub mod ask;
+pub mod asker;
 pub mod dial;
 
 pub use asker::{Asker, Known};

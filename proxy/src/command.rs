@@ -35,7 +35,8 @@ pub fn main(kinds: &Registry) -> miette::Result<()> {
     match Arguments::parse().command {
         Command::Run { file } => {
             let name = file.display().to_string();
-            let text = std::fs::read_to_string(&file).into_diagnostic().wrap_err_with(|| format!("{name} cannot be read"))?;
+            let text =
+                std::fs::read_to_string(&file).into_diagnostic().wrap_err_with(|| format!("{name} cannot be read"))?;
             let blueprint = skein_config::load(&name, &text, kinds)?;
             log_to_stderr();
             let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().into_diagnostic()?;

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use skein_filters::Client;
 use skein_protocol::ids::VirtualNodeId;
+use skein_routing::Engine;
 use skein_routing::graph::Door;
 use skein_routing::topology::ClusterIndex;
-use skein_routing::Engine;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use crate::app::House;

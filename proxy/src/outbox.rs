@@ -39,7 +39,9 @@ impl Outbox {
     }
 
     /// Sends what the socket takes. Ready once nothing is left.
-    pub(crate) fn poll_flush<S: AsyncWrite + Unpin>(&mut self, stream: &mut S, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub(crate) fn poll_flush<S: AsyncWrite + Unpin>(
+        &mut self, stream: &mut S, cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
         while !self.chunks.is_empty() {
             let mut slices = [IoSlice::new(&[]); SLICES];
             let mut filled = 0;

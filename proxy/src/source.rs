@@ -166,3 +166,72 @@ impl Source {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn read(source: &mut Source, pool: &Pool, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let read = std::future::poll_fn(|cx| source.poll_read(&mut bytes, pool, cx)).await;
+            assert!(read.unwrap() > 0);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_kept_is_a_slice_of_the_buffer_that_it_was_read_into() {
+        let (mut source, pool) = (Source::default(), Pool::new(1));
+        read(&mut source, &pool, &[7; 100_000]).await;
+        let buffer = source.input().as_ptr_range();
+        let kept = source.keep(60_000, Out::Client);
+        let rest = source.keep(40_000, Out::Client);
+        assert_eq!(kept.as_ptr_range().start, buffer.start);
+        assert_eq!(rest.as_ptr_range().end, buffer.end);
+    }
+
+    #[tokio::test]
+    async fn what_is_decided_ahead_goes_out_as_it_comes_and_a_look_follows() {
+        let (mut source, pool) = (Source::default(), Pool::new(1));
+        read(&mut source, &pool, b"abc").await;
+        assert_eq!(&*source.keep(5, Out::Client), b"abc");
+        assert!(source.is_ahead() && source.decided().is_none());
+        read(&mut source, &pool, b"defg").await;
+        assert_eq!(source.decided().map(|(bytes, _)| bytes).as_deref(), Some(&b"de"[..]));
+        assert!(!source.is_ahead() && source.is_ripe());
+        assert_eq!(source.input(), b"fg");
+    }
+
+    #[tokio::test]
+    async fn the_end_of_what_was_decided_is_told_even_if_nothing_else_has_come() {
+        let (mut source, pool) = (Source::default(), Pool::new(1));
+        read(&mut source, &pool, b"abc").await;
+        source.keep(3, Out::Client);
+        assert!(source.is_ripe());
+        source.need(4);
+        assert!(!source.is_ripe());
+    }
+
+    #[tokio::test]
+    async fn what_would_go_to_a_lost_lane_is_thrown_away() {
+        let (mut source, pool) = (Source::default(), Pool::new(1));
+        let lane = Out::Lane(skein_routing::engine::LaneId(0));
+        read(&mut source, &pool, b"abc").await;
+        source.keep(5, lane);
+        source.drop_ahead(lane);
+        read(&mut source, &pool, b"defg").await;
+        assert!(source.decided().is_none());
+        assert_eq!(source.input(), b"fg");
+    }
+
+    #[tokio::test]
+    async fn an_idle_source_holds_no_buffer() {
+        let (mut source, pool) = (Source::default(), Pool::new(1));
+        read(&mut source, &pool, b"abc").await;
+        drop(source.keep(3, Out::Client));
+        let (mut idle, _peer) = tokio::io::duplex(16);
+        let pending =
+            std::future::poll_fn(|cx| std::task::Poll::Ready(source.poll_read(&mut idle, &pool, cx).is_pending()));
+        assert!(pending.await);
+        assert!(source.buffer.is_none());
+    }
+}

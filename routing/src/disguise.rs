@@ -87,7 +87,8 @@ impl Disguise {
 
 impl Router for Disguise {
     fn course(&self, head: &Head, at: Option<VirtualNodeId>, _client: &Client) -> Course {
-        let route = at.and_then(|at| self.map.inner(at)).map(|(route, _)| route).or_else(|| self.routes.first().copied());
+        let route =
+            at.and_then(|at| self.map.inner(at)).map(|(route, _)| route).or_else(|| self.routes.first().copied());
         match (manner::place(head.key), route) {
             // Names stand in front of the types that say what they are names of.
             _ if head.key == LIST_CONFIG_RESOURCES => Course::Refuse(Code::UNSUPPORTED_VERSION),
@@ -111,7 +112,13 @@ impl Router for Disguise {
         for (slot, byte) in mask.iter_mut().zip(self.prefix.bytes().cycle()) {
             *slot ^= byte;
         }
-        Arc::new(Mask { map: self.map, route, prefix: self.prefix.clone().into_bytes(), mask, generation: self.generation })
+        Arc::new(Mask {
+            map: self.map,
+            route,
+            prefix: self.prefix.clone().into_bytes(),
+            mask,
+            generation: self.generation,
+        })
     }
 
     fn route(&self, _request: Request, _client: &Client) -> Step {
@@ -151,7 +158,9 @@ impl Mask {
         }
         let other = match way {
             Direction::ToClient => self.map.outer(self.route, node),
-            Direction::ToBroker => self.map.inner(node).filter(|(route, _)| *route == self.route).map(|(_, inner)| inner),
+            Direction::ToBroker => {
+                self.map.inner(node).filter(|(route, _)| *route == self.route).map(|(_, inner)| inner)
+            }
         };
         i64::from(other.map_or(NOBODY, |other| other.0))
     }

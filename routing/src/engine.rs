@@ -18,13 +18,13 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use skein_filters::{Client, Tag};
+use skein_protocol::Malformed;
 use skein_protocol::ids::{ApiKey, VirtualNodeId};
 use skein_protocol::varint::Inline;
-use skein_protocol::Malformed;
 
-pub use self::lanes::LaneId;
 use self::incoming::Incoming;
 use self::lanes::Lane;
+pub use self::lanes::LaneId;
 use self::login::Login;
 use self::plan::Plans;
 use self::slots::Slots;
@@ -258,7 +258,9 @@ struct View {
 
 impl Engine {
     /// A connection that came to node `at` of a door, or to its bootstrap address. `known`: what is known of its clusters.
-    pub fn new(door: Arc<Door>, client: Client, at: Option<VirtualNodeId>, known: &[(ClusterIndex, Arc<Topology>)]) -> Self {
+    pub fn new(
+        door: Arc<Door>, client: Client, at: Option<VirtualNodeId>, known: &[(ClusterIndex, Arc<Topology>)],
+    ) -> Self {
         let views = door.clusters.iter().map(|cluster| {
             let found = known.iter().find(|(known, _)| known == cluster);
             let topology = found.map(|(_, topology)| Arc::clone(topology)).unwrap_or_default();

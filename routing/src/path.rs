@@ -40,7 +40,10 @@ impl Path {
     pub fn new(edges: Vec<Arc<dyn Edge>>, to: Destination) -> Self {
         let growth = [Direction::ToBroker, Direction::ToClient].map(|way| {
             let sum = |edges: &[Arc<dyn Edge>]| {
-                edges.iter().filter_map(|edge| edge.growth(way)).fold(None, |sum: Option<u32>, more| Some(sum.unwrap_or(0) + more))
+                edges
+                    .iter()
+                    .filter_map(|edge| edge.growth(way))
+                    .fold(None, |sum: Option<u32>, more| Some(sum.unwrap_or(0) + more))
             };
             sum(&edges)
         });
@@ -79,7 +82,9 @@ impl Path {
             Direction::ToClient if key == ApiKey::SASL_AUTHENTICATE => Lengths::Any,
             // Hints come behind the records there, and become filler.
             Direction::ToClient if key.is_fetch() && !renames => Lengths::Kept,
-            Direction::ToClient if !key.is_fetch() && (holds.meets(ADDRESSES) || layout.lists_brokers()) => Lengths::Any,
+            Direction::ToClient if !key.is_fetch() && (holds.meets(ADDRESSES) || layout.lists_brokers()) => {
+                Lengths::Any
+            }
             _ if !renames => Lengths::Kept,
             _ if layout.is_flexible() && (key == ApiKey::PRODUCE || key.is_fetch()) => Lengths::Names,
             _ => Lengths::Any,

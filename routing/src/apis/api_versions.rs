@@ -65,7 +65,10 @@ pub fn answer(head: &Head, frame: &Bytes, offer: &Offer, expected: Expected<'_>)
     let known = Table::get().api(ApiKey::API_VERSIONS).map_or(Versions::NONE, |api| api.request.versions);
     if !known.has(head.version) {
         let only = [(ApiKey::API_VERSIONS, known)];
-        return (write(0, head.correlation, Verdict::Refused(Code::UNSUPPORTED_VERSION), &only, None), Asked::default());
+        return (
+            write(0, head.correlation, Verdict::Refused(Code::UNSUPPORTED_VERSION), &only, None),
+            Asked::default(),
+        );
     }
     let asked = read(head.version, frame);
     let verdict = judge(head.version, &asked, expected);
@@ -111,7 +114,11 @@ fn judge(version: i16, asked: &Asked, expected: Expected<'_>) -> Verdict {
         (None, _) | (Some(_), -1) => Verdict::Refused(Code::INVALID_REQUEST),
         (Some(cluster), node) => {
             let here = expected.at.is_none_or(|at| at.0 == node);
-            if cluster == expected.cluster_id && here { Verdict::Good } else { Verdict::Refused(Code::REBOOTSTRAP_REQUIRED) }
+            if cluster == expected.cluster_id && here {
+                Verdict::Good
+            } else {
+                Verdict::Refused(Code::REBOOTSTRAP_REQUIRED)
+            }
         }
     }
 }
@@ -187,7 +194,11 @@ fn write(
         Verdict::Refused(code) => code.0,
     });
     let count = narrow(ranges.len());
-    if flexible { varint::put(&mut out, count + 1) } else { out.put_u32(count) }
+    if flexible {
+        varint::put(&mut out, count + 1)
+    } else {
+        out.put_u32(count)
+    }
     for (key, versions) in ranges {
         out.put_i16(key.0);
         out.put_i16(if *key == ApiKey::PRODUCE { PRODUCE_SHOWN_FROM } else { versions.from });

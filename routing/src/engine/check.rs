@@ -1,9 +1,9 @@
 //! What must hold after every step of every test.
 
+use super::Engine;
 use super::incoming::Incoming;
 use super::lanes::{LaneState, Purpose};
 use super::slots::SlotState;
-use super::Engine;
 
 /// Where an incoming request leads, as far as the invariants care.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -266,7 +266,9 @@ impl Engine {
                 return Step::Then(if self.effects.is_empty() { Move::Wait } else { Move::Take(0) });
             }
             LaneState::Failed(_) if login => return self.end(Reason::Unreachable),
-            LaneState::Failed(_) if !self.login.is_relayed() && to.node.is_some() && manner::is_for_any_broker(head.key) => {
+            LaneState::Failed(_)
+                if !self.login.is_relayed() && to.node.is_some() && manner::is_for_any_broker(head.key) =>
+            {
                 // The address of a node that is gone still serves as bootstrap.
                 let any = self.lane(Destination { node: None, ..to });
                 match self.reach(now, any) {
@@ -291,7 +293,8 @@ impl Engine {
         if self.reach(now, id) != LaneState::Up {
             return Step::Then(if self.effects.is_empty() { Move::Wait } else { Move::Take(0) });
         }
-        let offered = self.view(to.cluster).and_then(|view| view.topology.offer.as_ref()?.apis.get(&ApiKey::METADATA).copied());
+        let offered =
+            self.view(to.cluster).and_then(|view| view.topology.offer.as_ref()?.apis.get(&ApiKey::METADATA).copied());
         let Some(version) = offered.and_then(metadata::version) else { return self.end(Reason::Unreachable) };
         let grant = self.door.limits.answer_margin;
         let Some(lane) = self.lane_mut(id) else { return Step::Then(Move::Wait) };
@@ -333,13 +336,16 @@ impl Engine {
             lane.push(now, Ticket { correlation, purpose: Purpose::Slot(slot, plan_id), grant: margin });
         }
         self.arrives(now, head.length);
-        self.incoming = Incoming::Passing { passage: Box::new(passage), slot, plan: plan_id, lane: id, seen: Seen::default() };
+        self.incoming =
+            Incoming::Passing { passage: Box::new(passage), slot, plan: plan_id, lane: id, seen: Seen::default() };
         Step::Kept(narrow(frame::LENGTH), id)
     }
 
     /// Goes on with a request that is passing.
     fn pass_request(&mut self, now: Instant, input: &mut [u8]) -> Step {
-        let Incoming::Passing { passage, slot, plan, lane, seen } = &mut self.incoming else { return Step::Then(Move::Wait) };
+        let Incoming::Passing { passage, slot, plan, lane, seen } = &mut self.incoming else {
+            return Step::Then(Move::Wait);
+        };
         let (id, slot, plan_id) = (*lane, *slot, *plan);
         let (Some(plan), Some(asked)) = (self.plans.get(plan_id), self.slots.get_mut(slot)) else {
             return Step::Then(Move::Wait);
@@ -389,7 +395,9 @@ impl Engine {
     }
 
     /// A request that goes to one broker once it is complete.
-    fn gather(&mut self, now: Instant, head: &Head, plan_id: PlanId, (id, cap): (LaneId, u32), input: &mut [u8]) -> Step {
+    fn gather(
+        &mut self, now: Instant, head: &Head, plan_id: PlanId, (id, cap): (LaneId, u32), input: &mut [u8],
+    ) -> Step {
         if let Some(step) = self.complete(now, head, cap, input) {
             return step;
         }
@@ -453,7 +461,9 @@ impl Engine {
 
     /// Goes on with a request that is counted off.
     fn count_off(&mut self, input: &mut [u8]) -> Step {
-        let Incoming::Counting { passage, slot, after, seen } = &mut self.incoming else { return Step::Then(Move::Wait) };
+        let Incoming::Counting { passage, slot, after, seen } = &mut self.incoming else {
+            return Step::Then(Move::Wait);
+        };
         let (slot, after) = (*slot, *after);
         let Some(asked) = self.slots.get_mut(slot) else { return Step::Then(Move::Wait) };
         match passage.next(input, &mut Counter { seen }, &mut asked.outline) {
@@ -543,5 +553,6 @@ impl Editor for Counter<'_> {
 /// Vouches for a frame.
 fn walk(layout: &'static skein_protocol::table::Layout, frame: &[u8]) -> Result<(), Malformed> {
     let mut copy = frame.to_vec();
-    rewrite(layout, Meanings::NONE, &mut copy, &mut Counter { seen: &mut Seen::default() }, &mut Outline::off()).map(|_| ())
+    rewrite(layout, Meanings::NONE, &mut copy, &mut Counter { seen: &mut Seen::default() }, &mut Outline::off())
+        .map(|_| ())
 }

@@ -100,7 +100,21 @@ pub(super) struct Lane {
 
 impl Lane {
     fn new(to: Destination) -> Self {
-        Self { to, state: LaneState::Idle, tickets: VecDeque::new(), next_correlation: 0, passing: None, due: None, losses: 0, asked: 0, answered: 0, silent: None, queued: Vec::new(), deferred: None, reserved: None }
+        Self {
+            to,
+            state: LaneState::Idle,
+            tickets: VecDeque::new(),
+            next_correlation: 0,
+            passing: None,
+            due: None,
+            losses: 0,
+            asked: 0,
+            answered: 0,
+            silent: None,
+            queued: Vec::new(),
+            deferred: None,
+            reserved: None,
+        }
     }
 
     pub(super) fn due(&self) -> Option<Instant> {
@@ -352,7 +366,10 @@ impl Engine {
         let first = self.lanes.get(usize::from(id.0)).and_then(|lane| lane.tickets.front());
         let Some(ticket) = first.filter(|ticket| ticket.correlation == head.correlation) else {
             self.late_replies += 1;
-            return Err(Fault::Correlation { found: head.correlation, expected: first.map(|ticket| ticket.correlation) });
+            return Err(Fault::Correlation {
+                found: head.correlation,
+                expected: first.map(|ticket| ticket.correlation),
+            });
         };
         match ticket.purpose {
             Purpose::Slot(slot, plan) => self.next_of_slot(now, id, &head, (slot, plan), input),

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use skein_filters::Client;
+use skein_protocol::Meanings;
 use skein_protocol::frame::Head;
 use skein_protocol::ids::{ApiKey, Direction, VirtualNodeId};
 use skein_protocol::table::{Layout, Table};
-use skein_protocol::Meanings;
 
 use crate::apis::manner::{self, Place};
 use crate::graph::{Descent, Door, Manner};

@@ -110,7 +110,8 @@ impl Engine {
             Step::Refuse(code) if is_root => {
                 let (slot, head) = (work.slot, work.head);
                 self.work = None;
-                let outline = self.slots.get_mut(slot).map(|slot| std::mem::take(&mut slot.outline)).unwrap_or_default();
+                let outline =
+                    self.slots.get_mut(slot).map(|slot| std::mem::take(&mut slot.outline)).unwrap_or_default();
                 self.refuse(slot, &head, &outline, code);
             }
             Step::Silence | Step::Refuse(_) => self.deliver(now, task, Err(Lost::Unsent)),
@@ -149,7 +150,13 @@ impl Engine {
             Descent::Whole { edges, level, at, .. } => {
                 let translated = translate(&edges, &head, Direction::ToBroker, None, &mut body, &mut Outline::off());
                 let Some(work) = &mut self.work else { return };
-                let inner = Task { level: Arc::clone(&level), parent: Some((task, index, edges)), then: None, replies: Vec::new(), left: 0 };
+                let inner = Task {
+                    level: Arc::clone(&level),
+                    parent: Some((task, index, edges)),
+                    then: None,
+                    replies: Vec::new(),
+                    left: 0,
+                };
                 work.tasks.push(inner);
                 let number = work.tasks.len() - 1;
                 if translated.is_err() {
@@ -240,7 +247,8 @@ impl Engine {
                 self.answered(slot, &frame);
             }
             Err(lost) => {
-                let outline = self.slots.get_mut(slot).map(|slot| std::mem::take(&mut slot.outline)).unwrap_or_default();
+                let outline =
+                    self.slots.get_mut(slot).map(|slot| std::mem::take(&mut slot.outline)).unwrap_or_default();
                 match loss::code(head.key, lost) {
                     Some(code) => self.refuse(slot, &head, &outline, code),
                     None => self.set(slot, SlotState::Doomed(Reason::NoAnswer { key: head.key })),

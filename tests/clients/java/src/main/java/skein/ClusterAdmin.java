@@ -61,10 +61,13 @@ final class ClusterAdmin {
             String step = limit == null ? "remove" : "set";
             results.put(step, Session.error(admin.alterClientQuotas(List.of(change)).all()));
             int wanted = limit == null ? 0 : 1;
-            Session.until("the quota", () ->
-                    Session.get(admin.describeClientQuotas(filter).entities()).size() == wanted);
-            results.put(step + "-then", Session.get(admin.describeClientQuotas(filter).entities()).entrySet().stream()
-                    .map(found -> session.own(found.getKey().entries().toString()) + found.getValue()).toList());
+            // What is looked at is what was waited for: the next broker may not have heard of it yet.
+            Session.until("the quota", () -> {
+                var entities = Session.get(admin.describeClientQuotas(filter).entities());
+                results.put(step + "-then", entities.entrySet().stream()
+                        .map(found -> session.own(found.getKey().entries().toString()) + found.getValue()).toList());
+                return entities.size() == wanted;
+            });
         }
         return results;
     }
