@@ -190,12 +190,13 @@ impl Mask {
         if pattern.is_empty() {
             return Edit::Keep;
         }
-        // A pattern matches whole names, with or without an anchor in front.
-        let pattern = pattern.strip_prefix(b"^").unwrap_or(pattern);
         let mut longer = Inline::from_slice(b"\\Q");
         longer.extend_from_slice(&self.prefix);
         longer.extend_from_slice(b"\\E(?:");
-        longer.extend_from_slice(pattern);
+        // A pattern matches whole names, with or without anchors in front of its alternatives.
+        let before = std::iter::once(b'|').chain(pattern.iter().copied());
+        let anchored = |(before, byte): &(u8, u8)| !(*byte == b'^' && matches!(before, b'|' | b'('));
+        longer.extend(before.zip(pattern.iter().copied()).filter(anchored).map(|(_, byte)| byte));
         longer.push(b')');
         Edit::Text(longer)
     }

@@ -18,7 +18,8 @@ fn main() -> Result<()> {
     say(&format!("Skein runs with this file:\n\n{file}"))?;
     say("a Java client produces with every codec and every acks, up to 20 MB a record, and reads it all back …")?;
     let seen = client::run_through(Family::Java, "produce", &skein.bootstrap(), &cluster, &[])?;
-    let parts = seen.as_object().into_iter().flatten().map(|(name, part)| format!("  {name}: {} results", leaves(part)));
+    let parts =
+        seen.as_object().into_iter().flatten().map(|(name, part)| format!("  {name}: {} results", leaves(part)));
     say(&format!("done, and it never spoke to the broker itself:\n{}", parts.collect::<Vec<_>>().join("\n")))?;
     if once {
         return Ok(());

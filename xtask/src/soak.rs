@@ -18,10 +18,17 @@ pub fn run(root: &Path) -> Result<ExitCode> {
     let hostile = ["run", "--release", "--package", "skein-protocol", "--features", "sample", "--example", "hostile"];
     let mut stages = vec![
         Stage::cargo("hostile frames", &[&hostile[..], &["--", "--frames", "20000000", "--seed", "1"]].concat()),
-        Stage::cargo("long units", &["test", "--release", "--workspace", "--all-features", "--lib", "--", "--ignored", "--nocapture"]),
-        Stage::cargo("long wire", &["test", "--workspace", "--all-features", "--test", "wire", "--", "--include-ignored"]),
+        Stage::cargo(
+            "long units",
+            &["test", "--release", "--workspace", "--all-features", "--lib", "--", "--ignored", "--nocapture"],
+        ),
+        Stage::cargo(
+            "long wire",
+            &["test", "--workspace", "--all-features", "--test", "wire", "--", "--include-ignored"],
+        ),
     ];
-    let chaos = || Stage::cargo("chaos", &["test", "--workspace", "--all-features", "--test", "kafka", "--", "loses_nothing"]);
+    let chaos =
+        || Stage::cargo("chaos", &["test", "--workspace", "--all-features", "--test", "kafka", "--", "loses_nothing"]);
     stages.extend(std::iter::repeat_with(chaos).take(CHAOS));
     stage::run(root, stages)
 }

@@ -69,12 +69,17 @@ pub(crate) fn run(root: &Path, stages: Vec<Stage>) -> Result<ExitCode> {
     }
     let verdict = if failed.is_some() { "FAILED" } else { "ok" };
     let Sum { passed, failed: lost, ignored } = sum;
-    println!("\ntest result: {verdict}. {passed} passed; {lost} failed; {ignored} ignored; 0 measured; 0 filtered out; finished in {}", seconds(started.elapsed()));
+    println!(
+        "\ntest result: {verdict}. {passed} passed; {lost} failed; {ignored} ignored; 0 measured; 0 filtered out; finished in {}",
+        seconds(started.elapsed())
+    );
     Ok(if failed.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// Runs one; its lines are passed on, and those of a test runner are counted.
 fn run_one(root: &Path, mut command: Command, sum: &mut Sum) -> Result<bool> {
+    // A test that fails says what it found; the way there is noise here.
+    command.env("RUST_BACKTRACE", "0");
     command.current_dir(root).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.spawn().with_context(|| format!("starting {:?}", command.get_program()))?;
     let output = child.stdout.take().context("its output is not piped")?;
@@ -89,7 +94,7 @@ fn run_one(root: &Path, mut command: Command, sum: &mut Sum) -> Result<bool> {
 
 fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy();
-    let arguments = command.get_arguments().map(OsStr::to_string_lossy);
+    let arguments = command.get_args().map(OsStr::to_string_lossy);
     std::iter::once(program).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
@@ -108,7 +113,9 @@ struct Sum {
 impl Sum {
     /// Takes down a line such as `test result: ok. 12 passed; 0 failed; 1 ignored; …`.
     fn count(&mut self, line: &str) {
-        let Some((_, counts)) = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". ")) else { return };
+        let Some((_, counts)) = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". ")) else {
+            return;
+        };
         for part in counts.split("; ") {
             let Some((number, what)) = part.split_once(' ') else { continue };
             let number = number.parse().unwrap_or(0);

@@ -23,7 +23,8 @@ const BY_THEMSELVES: [&str; 3] = ["gates", "wire", "kafka"];
 fn stages(root: &Path) -> Result<Vec<Stage>> {
     let test = |what: &[&'static str]| [&["test", "--workspace", "--all-features"], what].concat();
     let others = integration_tests(root)?;
-    let others = others.iter().filter(|name| !BY_THEMSELVES.contains(&name.as_str())).flat_map(|name| ["--test", name.as_str()]);
+    let others =
+        others.iter().filter(|name| !BY_THEMSELVES.contains(&name.as_str())).flat_map(|name| ["--test", name.as_str()]);
     let units: Vec<&str> = test(&["--lib", "--bins"]).into_iter().chain(others).collect();
     let mut stages = vec![
         Stage::cargo("format", &["fmt", "--all", "--check"]),
@@ -38,7 +39,8 @@ fn stages(root: &Path) -> Result<Vec<Stage>> {
         Stage::cargo("units", &units),
         Stage::cargo("gates", &test(&["--test", "gates"])),
         Stage::cargo("doc tests", &test(&["--doc"])),
-        Stage::cargo("docs", &["doc", "--workspace", "--all-features", "--no-deps"]).with("RUSTDOCFLAGS", "-D warnings"),
+        Stage::cargo("docs", &["doc", "--workspace", "--all-features", "--no-deps"])
+            .with("RUSTDOCFLAGS", "-D warnings"),
         Stage::new("demo", built("demo")?, &["--once"]),
         Stage::cargo("wire", &test(&["--test", "wire"])),
         Stage::cargo("kafka", &test(&["--test", "kafka"])),

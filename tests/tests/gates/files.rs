@@ -13,7 +13,11 @@ const MOST_LINES: usize = 400;
 /// Those that are longer, and why one file is better than two. Each entry has a bound of its own.
 const LONGER: [(&str, usize, &str); 2] = [
     ("routing/src/engine/incoming.rs", 620, "one request's way in: the states and all that leads from one to the next"),
-    ("routing/src/engine/lanes.rs", 560, "one lane: requests out, answers in, loss; each part touches the same tickets"),
+    (
+        "routing/src/engine/lanes.rs",
+        560,
+        "one lane: requests out, answers in, loss; each part touches the same tickets",
+    ),
 ];
 
 #[test]
@@ -64,5 +68,8 @@ fn every_link_leads_somewhere() -> Result<()> {
 /// The targets of `[…](target)`, outside fenced blocks.
 fn links(text: &str) -> Vec<String> {
     let prose = text.split("```").step_by(2);
-    prose.flat_map(|part| part.split("](").skip(1)).filter_map(|rest| Some(rest.split_once(')')?.0.to_owned())).collect()
+    prose
+        .flat_map(|part| part.split("](").skip(1))
+        .filter_map(|rest| Some(rest.split_once(')')?.0.to_owned()))
+        .collect()
 }

@@ -3,6 +3,7 @@
 mod apis;
 mod crates;
 mod examples;
+mod faults;
 mod files;
 mod words;
 

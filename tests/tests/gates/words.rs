@@ -32,14 +32,17 @@ fn the_project_speaks_of_itself_only() -> Result<()> {
 
 /// Whether a line has an absolute path that starts so.
 fn names(line: &str, start: &str) -> bool {
-    line.match_indices(start).any(|(at, _)| !line[..at].ends_with(|before: char| before.is_alphanumeric() || before == '.'))
+    line.match_indices(start)
+        .any(|(at, _)| !line[..at].ends_with(|before: char| before.is_alphanumeric() || before == '.'))
 }
 
 /// The hosts of the URLs in a line.
 fn hosts(line: &str) -> impl Iterator<Item = &str> {
     let after = ["http://", "https://"].into_iter().flat_map(|scheme| line.split(scheme).skip(1));
     let is_host = |letter: char| letter.is_ascii_alphanumeric() || letter == '.' || letter == '-';
-    after.map(move |rest| rest.split(|letter| !is_host(letter)).next().unwrap_or_default()).filter(|host| host.contains('.'))
+    after
+        .map(move |rest| rest.split(|letter| !is_host(letter)).next().unwrap_or_default())
+        .filter(|host| host.contains('.'))
 }
 
 fn is_known(host: &str) -> bool {
