@@ -4,6 +4,7 @@
 //! [`Engine::from_lane`], does what the [`Move`] says, and then what [`Engine::poll`] gives, in that order. Bytes that pass
 //! stay in the buffer that they were read into; edits of the same width have been made there.
 
+mod answers;
 mod check;
 mod incoming;
 mod lanes;
@@ -237,6 +238,8 @@ pub struct Engine {
     arrival: Option<(Instant, u32)>,
     work: Option<Work>,
     effects: VecDeque<Effect>,
+    /// Set when the effect that closes the connection has been given.
+    is_closed: bool,
     /// Set when nothing more is taken from the client; it closes once all answers have left.
     closing: Option<Reason>,
     /// Set while memory for a completed frame could not be had.
@@ -279,15 +282,22 @@ impl Engine {
             arrival: None,
             work: None,
             effects: VecDeque::new(),
+            is_closed: false,
             closing: None,
             starved: None,
             late_replies: 0,
         }
     }
 
-    /// The next effect. They are to be carried out in order, after the move that the same call gave.
+    /// The next effect. They are to be carried out in order, after the move that the same call gave. None follows a close.
     pub fn poll(&mut self) -> Option<Effect> {
-        self.effects.pop_front()
+        if self.is_closed {
+            // What would answer a request behind the one that could not be answered would be taken for that one's.
+            self.effects.clear();
+        }
+        let effect = self.effects.pop_front();
+        self.is_closed |= matches!(effect, Some(Effect::Close(_)));
+        effect
     }
 
     /// Something is known of a cluster that was not, or is known to be out of reach (`None`).

@@ -78,16 +78,19 @@ impl Path {
         let way = layout.direction();
         let holds = layout.meanings();
         let renames = self.growth(way).is_some() && holds.meets(NAMES);
-        match way {
-            Direction::ToClient if key == ApiKey::SASL_AUTHENTICATE => Lengths::Any,
-            // Hints come behind the records there, and become filler.
-            Direction::ToClient if key.is_fetch() && !renames => Lengths::Kept,
-            Direction::ToClient if !key.is_fetch() && (holds.meets(ADDRESSES) || layout.lists_brokers()) => {
-                Lengths::Any
-            }
-            _ if !renames => Lengths::Kept,
-            _ if layout.is_flexible() && (key == ApiKey::PRODUCE || key.is_fetch()) => Lengths::Names,
-            _ => Lengths::Any,
+        // Only there do hints about leaders come in tags behind the records, which become filler.
+        let hints_are_tags = key == ApiKey::FETCH;
+        let readdressed = holds.meets(ADDRESSES) || layout.lists_brokers();
+        let completed =
+            way == Direction::ToClient && (key == ApiKey::SASL_AUTHENTICATE || (readdressed && !hints_are_tags));
+        if completed {
+            Lengths::Any
+        } else if !renames {
+            Lengths::Kept
+        } else if layout.is_flexible() && (key == ApiKey::PRODUCE || key == ApiKey::FETCH) {
+            Lengths::Names
+        } else {
+            Lengths::Any
         }
     }
 }
@@ -143,6 +146,7 @@ impl<'a> Translator<'a> {
         Self { path, cx: Cx { key, way, tag }, seen, most_bytes: None }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other meaning is the engine's own business")]
     /// What the engine itself takes from a field; `Some` if it decides about it.
     fn look(&mut self, fact: &Fact, value: Value<'_>) -> Option<Edit> {
         let Value::Int(number) = value else { return None };
@@ -178,9 +182,9 @@ impl Editor for Translator<'_> {
                 Edit::Null => Value::Null,
                 Edit::Drop => return,
             };
-            match edge.edit(&mut self.seen.memo, &self.cx, fact, value) {
-                Edit::Keep => {}
-                other => *now = other,
+            let edit = edge.edit(&mut self.seen.memo, &self.cx, fact, value);
+            if edit != Edit::Keep {
+                *now = edit;
             }
         };
         match self.cx.way {

@@ -9,7 +9,7 @@ use skein_xtask::{demo, soak, test, wire_table};
 const USAGE: &str = "\
 usage: cargo xtask <task>
 
-  test                   everything that must hold, set-up included
+  test [--from STAGE]    everything that must hold, set-up included; or only what follows when a stage has been mended
   demo [--once]          a one-broker Kafka with Skein in front; --once: until its client is done, else until Ctrl-C
   soak                   the proofs that take long
   wire-table [--check]   write protocol/wire.table from Kafka's message definitions, or compare it";
@@ -19,7 +19,8 @@ fn main() -> Result<ExitCode> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let root = workspace()?;
     match words.as_slice() {
-        ["test"] => test::run(&root),
+        ["test"] => test::run(&root, None),
+        ["test", "--from", stage] => test::run(&root, Some(stage)),
         ["soak"] => soak::run(&root),
         ["demo"] => demo::run(&root, demo::End::AtCtrlC),
         ["demo", "--once"] => demo::run(&root, demo::End::AtOnce),

@@ -27,6 +27,11 @@ impl Stage {
         Self::new(name, cargo(), arguments)
     }
 
+    /// Its name.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// With a variable in its environment.
     pub(crate) fn with(mut self, key: &str, value: &str) -> Self {
         self.command.env(key, value);

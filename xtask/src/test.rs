@@ -8,12 +8,18 @@ use serde_json::Value;
 
 use crate::stage::{self, Stage};
 
-/// Runs all stages up to the first that fails.
+/// Runs all stages, or those from one on, up to the first that fails.
 ///
 /// # Errors
-/// A command that could not be started.
-pub fn run(root: &Path) -> Result<ExitCode> {
-    stage::run(root, stages(root)?)
+/// A command that could not be started, or no stage of that name.
+pub fn run(root: &Path, from: Option<&str>) -> Result<ExitCode> {
+    let mut stages = stages(root)?;
+    if let Some(from) = from {
+        let names: Vec<_> = stages.iter().map(Stage::name).collect();
+        let first = names.iter().position(|name| *name == from);
+        stages.drain(..first.with_context(|| format!("no stage `{from}`; there are {}", names.join(", ")))?);
+    }
+    stage::run(root, stages)
 }
 
 /// The integration tests that have stages of their own.
@@ -31,8 +37,8 @@ fn stages(root: &Path) -> Result<Vec<Stage>> {
         Stage::cargo("lints", &["clippy", "--workspace", "--all-features", "--all-targets", "--", "-D", "warnings"]),
     ];
     // Advisories change from day to day and come from elsewhere: `just advisories` looks at them.
-    stages.extend(installed("dependencies", &["deny", "--all-features", "check", "bans", "licenses", "sources"]));
-    stages.extend(installed("unused", &["machete"]));
+    stages.extend(installed("dependencies", "cargo-deny", &["--all-features", "check", "bans", "licenses", "sources"]));
+    stages.extend(installed("unused", "cargo-machete", &[]));
     stages.extend([
         Stage::cargo("build", &test(&["--no-run"])),
         Stage::new("set-up", built("set_up")?, &[]),
@@ -54,16 +60,15 @@ fn built(example: &str) -> Result<PathBuf> {
     Ok(folder.join("examples").join(example))
 }
 
-/// A subcommand of cargo that not every machine has; without it the stage is left out, and that is said.
-fn installed(name: &'static str, arguments: &[&str]) -> Option<Stage> {
-    let tool = arguments.first()?;
-    let mut probe = Command::new(format!("cargo-{tool}"));
+/// A run of a program that not every machine has; without it the stage is left out, and that is said.
+fn installed(name: &'static str, program: &str, arguments: &[&str]) -> Option<Stage> {
+    let mut probe = Command::new(program);
     let found = probe.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     if found.is_err() {
-        println!("── {name}: left out, since cargo-{tool} is not installed");
+        println!("── {name}: left out, since {program} is not installed");
         return None;
     }
-    Some(Stage::cargo(name, arguments))
+    Some(Stage::new(name, program, arguments))
 }
 
 /// The names of all integration tests of the workspace.

@@ -42,7 +42,7 @@ impl Engine {
         }
         match incoming {
             Incoming::Passing { .. } | Incoming::Counting { .. } => Arriving::Body,
-            Incoming::Idle | Incoming::Reserved(_) | Incoming::Deferred(..) => Arriving::Nothing,
+            Incoming::Idle | Incoming::Reserved { .. } | Incoming::Deferred(..) => Arriving::Nothing,
         }
     }
 

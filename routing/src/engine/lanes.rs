@@ -4,21 +4,18 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use bytes::{BufMut, Bytes, BytesMut};
+use skein_protocol::answer;
 use skein_protocol::code::Code;
-use skein_protocol::frame::{self, ReplyHead};
-use skein_protocol::ids::{ApiKey, Direction};
+use skein_protocol::frame;
 use skein_protocol::outline::Outline;
-use skein_protocol::passage::{self, Announce, Next, Passage};
-use skein_protocol::rewrite::{Rewritten, rewrite};
-use skein_protocol::varint::{narrow, wide};
-use skein_protocol::{Malformed, answer};
+use skein_protocol::varint::narrow;
 
+use super::answers::Passing;
 use super::plan::PlanId;
 use super::slots::{SlotId, SlotState};
-use super::{Effect, Engine, Fault, Move, Need, Note, Out, Reason};
-use crate::apis::{loss, metadata};
+use super::{Effect, Engine, Fault, Move, Need, Note, Reason};
+use crate::apis::loss;
 use crate::budget::Reserved;
-use crate::path::{Lengths, Seen, Translator};
 use crate::router::Lost;
 use crate::topology::Destination;
 
@@ -28,13 +25,6 @@ pub struct LaneId(pub u16);
 
 /// How long a broker that could not be reached is left alone by one connection, at first; up to 16 times as long later.
 const RESPITE: Duration = Duration::from_millis(100);
-/// No fetch brings more: brokers bound even a single batch below it.
-const MOST: u32 = 1 << 30;
-/// Answers up to this size are completed even where they could stream.
-const SMALL: u32 = 16 << 10;
-/// Answers up to this size sit in the read buffer while they are completed; larger ones take from the process's budget.
-const FITS_BUFFER: u32 = 256 << 10;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LaneState {
     /// Nobody is connecting.
@@ -67,20 +57,12 @@ pub(super) enum Purpose {
     Own(i16),
 }
 
-/// An answer that is passing.
-struct Passing {
-    passage: Passage,
-    slot: SlotId,
-    plan: PlanId,
-    seen: Seen,
-}
-
 pub(super) struct Lane {
     pub(super) to: Destination,
     pub(super) state: LaneState,
     pub(super) tickets: VecDeque<Ticket>,
     next_correlation: i32,
-    passing: Option<Passing>,
+    pub(super) passing: Option<Passing>,
     /// When the first ticket's answer is late. Set when it becomes the first.
     due: Option<Instant>,
     /// How often it was lost since its last answer.
@@ -93,9 +75,9 @@ pub(super) struct Lane {
     /// Frames of legs that wait for the lane to be up.
     pub(super) queued: Vec<Bytes>,
     /// What follows the bytes that were told to be kept.
-    deferred: Option<Move>,
+    pub(super) deferred: Option<Move>,
     /// Memory for an answer that is being completed.
-    reserved: Option<Reserved>,
+    pub(super) reserved: Option<Reserved>,
 }
 
 impl Lane {
@@ -157,7 +139,7 @@ impl Lane {
         }
     }
 
-    fn pop(&mut self, now: Instant) -> Option<Ticket> {
+    pub(super) fn pop(&mut self, now: Instant) -> Option<Ticket> {
         self.losses = 0;
         self.answered += 1;
         self.silent = self.silent.filter(|asked| self.answered <= *asked);
@@ -165,14 +147,6 @@ impl Lane {
         self.due = self.tickets.front().and_then(|next| now.checked_add(next.grant));
         first
     }
-}
-
-/// What a look at a lane's next bytes led to.
-enum Reply {
-    /// So many bytes are decided about, to be kept.
-    Kept(u32),
-    /// Something else; what was kept before goes first.
-    Then(Move),
 }
 
 impl Engine {
@@ -245,7 +219,7 @@ impl Engine {
         }
         if self.login.is_relayed() && lost == Lost::Unknown {
             // What was logged in is gone; another lane would not be.
-            self.close_at_turn(Reason::LoginLost);
+            self.close(Reason::LoginLost);
         }
         for ticket in tickets {
             match ticket.purpose {
@@ -254,7 +228,7 @@ impl Engine {
                 Purpose::Own(_) => {}
             }
         }
-        self.incoming_lost(id, lost);
+        self.incoming_lost(id);
         self.settle();
     }
 
@@ -293,234 +267,10 @@ impl Engine {
             }
         }
     }
-
-    /// Says what becomes of what a broker has sent. `input` starts where the last move on this lane ended.
-    pub fn from_lane(&mut self, now: Instant, id: LaneId, input: &mut [u8]) -> Move {
-        if let Some(deferred) = self.lane_mut(id).and_then(|lane| lane.deferred.take()) {
-            return deferred;
-        }
-        let mut kept: u32 = 0;
-        loop {
-            let first = |kept: u32, then: Move| if kept > 0 { Move::Keep(kept, Out::Client) } else { then };
-            if !self.effects.is_empty() {
-                return first(kept, Move::Take(0));
-            }
-            let ahead = input.get_mut(wide(kept)..).unwrap_or(&mut []);
-            let passing = self.lane_mut(id).is_some_and(|lane| lane.passing.is_some());
-            let reply = if passing { self.pass_answer(now, id, ahead) } else { self.next_answer(now, id, ahead) };
-            match reply {
-                Ok(Reply::Kept(bytes)) => {
-                    kept += bytes;
-                    if wide(kept) > input.len() {
-                        return Move::Keep(kept, Out::Client);
-                    }
-                }
-                Ok(Reply::Then(then @ (Move::Need(_) | Move::Wait))) => return first(kept, then),
-                Ok(Reply::Then(then)) => return self.defer(id, kept, then),
-                Err(fault) => return self.defer(id, kept, Move::Hang(fault)),
-            }
-        }
-    }
-
-    /// What was kept goes first; the rest is told at the next call.
-    fn defer(&mut self, id: LaneId, kept: u32, then: Move) -> Move {
-        if kept == 0 {
-            return then;
-        }
-        if let Some(lane) = self.lane_mut(id) {
-            lane.deferred = Some(then);
-        }
-        Move::Keep(kept, Out::Client)
-    }
-
-    /// Goes on with an answer that is passing.
-    fn pass_answer(&mut self, now: Instant, id: LaneId, input: &mut [u8]) -> Result<Reply, Fault> {
-        let Some(lane) = self.lanes.get_mut(usize::from(id.0)) else { return Ok(Reply::Then(Move::Wait)) };
-        let Some(passing) = &mut lane.passing else { return Ok(Reply::Then(Move::Wait)) };
-        let Some(plan) = self.plans.get(passing.plan) else { return Ok(Reply::Then(Move::Wait)) };
-        let tag = self.views.iter().find(|view| view.cluster == plan.path.to.cluster).and_then(|view| view.tag);
-        let mut editor = Translator::new(&plan.path, plan.key, Direction::ToClient, tag, &mut passing.seen);
-        let next = passing.passage.next(input, &mut editor, &mut Outline::off()).map_err(Fault::Malformed)?;
-        Ok(match next {
-            Next::Need(bytes) => Reply::Then(Move::Need(bytes)),
-            Next::Keep(bytes) => Reply::Kept(bytes),
-            Next::Put { skip, put } => Reply::Then(Move::Put(skip, put, Out::Client)),
-            Next::Zeros(bytes) => Reply::Then(Move::Zeros(bytes, Out::Client)),
-            Next::End => {
-                let memo = std::mem::take(&mut passing.seen.memo);
-                lane.passing = None;
-                lane.pop(now);
-                self.slots.pop();
-                self.note_unlisted(&memo);
-                self.settle();
-                Reply::Kept(0)
-            }
-        })
-    }
-
-    /// Begins with the next answer on a lane.
-    fn next_answer(&mut self, now: Instant, id: LaneId, input: &mut [u8]) -> Result<Reply, Fault> {
-        let Some(head) = frame::reply_head(input).map_err(Fault::Malformed)? else {
-            return Ok(Reply::Then(Move::Need(frame::REPLY_HEAD)));
-        };
-        let first = self.lanes.get(usize::from(id.0)).and_then(|lane| lane.tickets.front());
-        let Some(ticket) = first.filter(|ticket| ticket.correlation == head.correlation) else {
-            self.late_replies += 1;
-            return Err(Fault::Correlation {
-                found: head.correlation,
-                expected: first.map(|ticket| ticket.correlation),
-            });
-        };
-        match ticket.purpose {
-            Purpose::Slot(slot, plan) => self.next_of_slot(now, id, &head, (slot, plan), input),
-            Purpose::Leg(leg) => {
-                let Some(frame) = self.whole_answer(&head, input)? else { return Ok(Reply::Then(need(&head))) };
-                let frame = Bytes::copy_from_slice(frame);
-                self.pop_ticket(now, id);
-                self.leg_done(now, leg, Ok(frame));
-                Ok(Reply::Then(Move::Take(head.length + 4)))
-            }
-            Purpose::Own(version) => {
-                let Some(frame) = self.whole_answer(&head, input)? else { return Ok(Reply::Then(need(&head))) };
-                let told = metadata::learn(version, &Bytes::copy_from_slice(frame)).map_err(|_| Fault::Unread)?;
-                self.pop_ticket(now, id);
-                if let Some(cluster) = self.lanes.get(usize::from(id.0)).map(|lane| lane.to.cluster) {
-                    self.effects.push_back(Effect::Told(cluster, told));
-                }
-                Ok(Reply::Then(Move::Take(head.length + 4)))
-            }
-        }
-    }
-
-    fn pop_ticket(&mut self, now: Instant, id: LaneId) {
-        if let Some(lane) = self.lane_mut(id) {
-            lane.pop(now);
-        }
-    }
-
-    /// The whole frame of an answer that must be completed, without its length; `None` until it is there.
-    fn whole_answer<'a>(&self, head: &ReplyHead, input: &'a mut [u8]) -> Result<Option<&'a mut [u8]>, Fault> {
-        let cap = self.door.limits.completed_answer;
-        if head.length > cap {
-            return Err(Fault::TooLarge { length: head.length, cap });
-        }
-        Ok(input.get_mut(frame::LENGTH..frame::LENGTH + wide(head.length)))
-    }
-
-    fn next_of_slot(
-        &mut self, now: Instant, id: LaneId, head: &ReplyHead, (slot, plan_id): (SlotId, PlanId), input: &mut [u8],
-    ) -> Result<Reply, Fault> {
-        // An answer whose turn has not come stays where it is: behind it nothing is read either.
-        if !self.slots.is_first(slot) {
-            return Ok(Reply::Then(Move::Wait));
-        }
-        if self.slots.get_mut(slot).is_some_and(|slot| matches!(slot.state, SlotState::Arriving)) {
-            // Nobody can answer what has not been asked to its end.
-            return Err(Fault::Early);
-        }
-        let Some(plan) = self.plans.get(plan_id) else { return Ok(Reply::Then(Move::Wait)) };
-        let (key, growth) = (plan.key, plan.path.growth(Direction::ToClient));
-        let (layout, wants, lengths) = (plan.response.layout, plan.response.wants, plan.response.lengths);
-        // What is small is judged before any of it goes on, and can still be answered for if it is malformed.
-        let small = head.length <= SMALL || (!key.is_fetch() && head.length <= FITS_BUFFER);
-        let longer = match lengths {
-            _ if small => return self.complete_answer(now, id, head, (slot, plan_id), input),
-            _ if !key.is_fetch() && head.length > self.door.limits.completed_answer => {
-                return Err(Fault::TooLarge { length: head.length, cap: self.door.limits.completed_answer });
-            }
-            _ if head.length > MOST => return Err(Fault::TooLarge { length: head.length, cap: MOST }),
-            Lengths::Any => return self.complete_answer(now, id, head, (slot, plan_id), input),
-            Lengths::Kept => 0,
-            Lengths::Names => {
-                let body = input.get(frame::LENGTH..).unwrap_or(&[]);
-                match passage::announce(layout, head.length, growth.unwrap_or(0), body).map_err(Fault::Malformed)? {
-                    Announce::Need(bytes) => return Ok(Reply::Then(Move::Need(frame::LENGTH + bytes))),
-                    Announce::Longer(longer) => longer,
-                    Announce::TooLong => return self.complete_answer(now, id, head, (slot, plan_id), input),
-                }
-            }
-        };
-        let length = head.length.checked_add(longer).ok_or(Fault::Malformed(Malformed::Outgrown { at: 0 }))?;
-        let mut passage = Passage::new(layout, head.length, wants);
-        if longer > 0 {
-            passage = passage.with_room(longer);
-        }
-        let Some(asked) = self.slots.get_mut(slot) else { return Ok(Reply::Then(Move::Wait)) };
-        asked.state = SlotState::Passing;
-        let correlation = asked.head.correlation;
-        write(input, 0, length.to_be_bytes());
-        write(input, frame::LENGTH, correlation.to_be_bytes());
-        if let Some(lane) = self.lane_mut(id) {
-            lane.passing = Some(Passing { passage, slot, plan: plan_id, seen: Seen::default() });
-        }
-        Ok(Reply::Kept(narrow(frame::LENGTH)))
-    }
-
-    /// An answer in which lengths may change: it is completed, changed, and goes out as one.
-    fn complete_answer(
-        &mut self, now: Instant, id: LaneId, head: &ReplyHead, (slot, plan_id): (SlotId, PlanId), input: &mut [u8],
-    ) -> Result<Reply, Fault> {
-        let Some(body) = self.whole_answer(head, input)? else { return Ok(Reply::Then(self.room_for(now, id, head))) };
-        let Some(plan) = self.plans.get(plan_id) else { return Ok(Reply::Then(Move::Wait)) };
-        let Some(asked) = self.slots.get_mut(slot) else { return Ok(Reply::Then(Move::Wait)) };
-        write(body, 0, asked.head.correlation.to_be_bytes());
-        let tag = self.views.iter().find(|view| view.cluster == plan.path.to.cluster).and_then(|view| view.tag);
-        let mut seen = Seen::default();
-        let mut editor = Translator::new(&plan.path, plan.key, Direction::ToClient, tag, &mut seen);
-        let message = plan.response;
-        let rewritten = rewrite(message.layout, message.wants, body, &mut editor, &mut Outline::off());
-        let rewritten = rewritten.map_err(Fault::Malformed)?;
-        let (key, request, outline) = (plan.key, asked.head, std::mem::take(&mut asked.outline));
-        self.pop_ticket(now, id);
-        if let Some(lane) = self.lane_mut(id) {
-            lane.reserved = None;
-        }
-        self.note_unlisted(&seen.memo);
-        if key == ApiKey::SASL_AUTHENTICATE {
-            self.login.judged(seen.error);
-        }
-        let whole = head.length + narrow(frame::LENGTH);
-        if key == ApiKey::FIND_COORDINATOR && seen.memo.unlisted > 0 {
-            // A coordinator that clients cannot reach is none: they ask again until its address is declared.
-            self.refuse(slot, &request, &outline, Code::COORDINATOR_NOT_AVAILABLE);
-            return Ok(Reply::Then(Move::Take(whole)));
-        }
-        match rewritten {
-            Rewritten::InPlace => {
-                self.slots.pop();
-                self.settle();
-                Ok(Reply::Kept(whole))
-            }
-            Rewritten::Anew(bytes) => {
-                self.answered(slot, &bytes);
-                Ok(Reply::Then(Move::Take(whole)))
-            }
-        }
-    }
-
-    /// What to wait for before an answer is complete: its bytes, or memory for them.
-    fn room_for(&mut self, now: Instant, id: LaneId, head: &ReplyHead) -> Move {
-        let needed = head.length > FITS_BUFFER && self.lane_mut(id).is_some_and(|lane| lane.reserved.is_none());
-        if needed {
-            // The answer as it comes, and as it goes.
-            let Some(reserved) = self.door.answers.reserve(head.length.saturating_mul(2)) else {
-                self.starved = Some(now + STARVED);
-                return Move::Wait;
-            };
-            if let Some(lane) = self.lane_mut(id) {
-                lane.reserved = Some(reserved);
-            }
-        }
-        need(head)
-    }
 }
 
 /// How long a frame waits before it tries again to get memory.
 pub(super) const STARVED: Duration = Duration::from_millis(20);
-
-fn need(head: &ReplyHead) -> Move {
-    Move::Need(frame::LENGTH + wide(head.length))
-}
 
 pub(super) fn write<const N: usize>(bytes: &mut [u8], at: usize, value: [u8; N]) {
     if let Some(slot) = bytes.get_mut(at..at + N) {

@@ -39,11 +39,14 @@ pub(super) struct Work {
     steps: u16,
 }
 
+/// The task that another is a leg of: its number, the leg's, and the edges between the two.
+type Parent = (usize, usize, Vec<Arc<dyn Edge>>);
+
 /// What one router has to do for it.
 struct Task {
     level: Arc<Level>,
-    /// The task that it is a leg of: its number, the leg's, and the edges between the two.
-    parent: Option<(usize, usize, Vec<Arc<dyn Edge>>)>,
+    /// None for the one that the client's request came to.
+    parent: Option<Parent>,
     then: Option<Then>,
     replies: Vec<Option<Reply>>,
     left: usize,

@@ -1,0 +1,74 @@
+//! Requests that Skein answers itself, and what must be known of a cluster before anything can be sent to it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use skein_protocol::frame::{self, Head};
+use skein_protocol::ids::Direction;
+use skein_protocol::outline::Outline;
+use skein_protocol::rewrite::rewrite;
+use skein_protocol::table::{Layout, Table};
+use skein_protocol::varint::{narrow, wide};
+use skein_protocol::{Malformed, Meanings};
+
+use super::counting::Counter;
+use super::{Engine, Incoming, Move, Need, Reason, Step};
+use crate::apis::api_versions;
+use crate::path::Seen;
+use crate::topology::ClusterIndex;
+
+/// A request of ours to answer is small.
+const OURS: u32 = 64 << 10;
+
+impl Engine {
+    /// ApiVersions.
+    pub(super) fn ours(&mut self, now: Instant, head: &Head, input: &mut [u8]) -> Step {
+        if let Some(step) = self.complete(now, head, OURS, input) {
+            return step;
+        }
+        let Some(cluster) = self.door.clusters.first().copied() else { return self.end(Reason::Unreachable) };
+        let Some(offer) = self.view(cluster).and_then(|view| view.topology.offer.clone()) else {
+            return self.wait_for(now, cluster, Need::Offer);
+        };
+        let body = input.get(frame::LENGTH..frame::LENGTH + wide(head.length)).unwrap_or(&[]);
+        let frame = Bytes::copy_from_slice(body);
+        if let Some(layout) = Table::get().layout(head.key, head.version, Direction::ToBroker)
+            && let Err(malformed) = walk(layout, &frame)
+        {
+            return self.end(Reason::Malformed(malformed));
+        }
+        let expected = api_versions::Expected { cluster_id: self.door.face.cluster_id(), at: self.at };
+        let (answer, asked) = api_versions::answer(head, &frame, &offer, expected);
+        if let Some((name, version)) = asked.software {
+            self.client.software = Some((Arc::from(name), Arc::from(version)));
+        }
+        self.incoming = Incoming::Idle;
+        self.arrival = None;
+        let slot = self.slots.push(*head, Outline::off());
+        self.answered(slot, &answer);
+        Step::Then(Move::Take(narrow(frame::LENGTH) + head.length))
+    }
+
+    /// Waits for what must be known of a cluster; ends if it was not to be had.
+    pub(super) fn wait_for(&mut self, now: Instant, cluster: ClusterIndex, need: Need) -> Step {
+        let patience = self.door.limits.patience;
+        let Some(view) = self.views.iter_mut().find(|view| view.cluster == cluster) else {
+            return self.end(Reason::Unreachable);
+        };
+        match view.since {
+            Some(since) if now.saturating_duration_since(since) >= patience => return self.end(Reason::Unreachable),
+            Some(_) => {}
+            None => view.since = Some(now),
+        }
+        self.ask(now, cluster, need);
+        Step::Then(Move::Wait)
+    }
+}
+
+/// Vouches for a frame.
+fn walk(layout: &'static Layout, frame: &[u8]) -> Result<(), Malformed> {
+    let mut copy = frame.to_vec();
+    rewrite(layout, Meanings::NONE, &mut copy, &mut Counter { seen: &mut Seen::default() }, &mut Outline::off())
+        .map(|_| ())
+}

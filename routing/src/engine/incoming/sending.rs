@@ -1,0 +1,234 @@
+//! Requests on their way to a broker: streamed, gathered, or whole.
+
+use std::time::{Duration, Instant};
+
+use skein_protocol::frame::{self, Head};
+use skein_protocol::ids::{ApiKey, Direction};
+use skein_protocol::outline::Outline;
+use skein_protocol::passage::{self, Announce, Next, Passage};
+use skein_protocol::rewrite::{Rewritten, rewrite};
+use skein_protocol::varint::{narrow, wide};
+
+use super::{After, Effect, Engine, Incoming, LaneId, Move, Need, Out, PlanId, Reason, SlotId, SlotState, Step};
+use crate::apis::{manner, metadata};
+use crate::engine::lanes::{LaneState, Purpose, Ticket, framed, write};
+use crate::graph::{Descent, Manner};
+use crate::path::{Lengths, Seen, Translator};
+use crate::topology::Destination;
+
+/// A fetch whose answer must be completed asks for no more than this.
+const COMPLETED_FETCH: i64 = 1 << 20;
+
+impl Engine {
+    /// A request to one broker.
+    pub(super) fn one(&mut self, now: Instant, head: &Head, plan_id: PlanId, input: &mut [u8]) -> Step {
+        let Some(plan) = self.plans.get(plan_id) else { return Step::Then(Move::Wait) };
+        let (to, manner) = (plan.path.to, plan.manner);
+        let known = self.view(to.cluster).is_some_and(|view| view.topology.cluster_id.is_some());
+        let login = matches!(head.key, ApiKey::SASL_HANDSHAKE | ApiKey::SASL_AUTHENTICATE);
+        if !known && !login {
+            if !self.login.is_relayed() {
+                return self.wait_for(now, to.cluster, Need::Identity);
+            }
+            return self.ask_on_lane(now, to);
+        }
+        let mut lane = self.lane(to);
+        match self.reach(now, lane) {
+            LaneState::Up => {}
+            LaneState::Idle | LaneState::Dialling => {
+                return Step::Then(if self.effects.is_empty() { Move::Wait } else { Move::Take(0) });
+            }
+            LaneState::Failed(_) if login => return self.end(Reason::Unreachable),
+            LaneState::Failed(_)
+                if !self.login.is_relayed() && to.node.is_some() && manner::is_for_any_broker(head.key) =>
+            {
+                // The address of a node that is gone still serves as bootstrap.
+                let any = self.lane(Destination { node: None, ..to });
+                match self.reach(now, any) {
+                    LaneState::Up => lane = any,
+                    LaneState::Failed(_) => return self.refuse_arriving(head, After::Lost),
+                    LaneState::Idle | LaneState::Dialling => {
+                        return Step::Then(if self.effects.is_empty() { Move::Wait } else { Move::Take(0) });
+                    }
+                }
+            }
+            LaneState::Failed(_) => return self.refuse_arriving(head, After::Lost),
+        }
+        match manner {
+            Manner::Stream => self.stream(now, head, plan_id, lane, input),
+            Manner::Gather(cap) => self.gather(now, head, plan_id, (lane, cap), input),
+        }
+    }
+
+    /// Without credentials of its own Skein asks on the client's lane, once, behind its login.
+    fn ask_on_lane(&mut self, now: Instant, to: Destination) -> Step {
+        let id = self.lane(to);
+        if self.reach(now, id) != LaneState::Up {
+            return Step::Then(if self.effects.is_empty() { Move::Wait } else { Move::Take(0) });
+        }
+        let offered =
+            self.view(to.cluster).and_then(|view| view.topology.offer.as_ref()?.apis.get(&ApiKey::METADATA).copied());
+        let Some(version) = offered.and_then(metadata::version) else { return self.end(Reason::Unreachable) };
+        let grant = self.door.limits.answer_margin;
+        let Some(lane) = self.lane_mut(id) else { return Step::Then(Move::Wait) };
+        if lane.tickets.iter().any(|ticket| matches!(ticket.purpose, Purpose::Own(_))) {
+            return Step::Then(Move::Wait);
+        }
+        let correlation = lane.correlation();
+        lane.push(now, Ticket { correlation, purpose: Purpose::Own(version), grant });
+        self.effects.push_back(Effect::Send(id, framed(&metadata::question(version, correlation))));
+        Step::Then(Move::Take(0))
+    }
+
+    /// A request that passes while it arrives.
+    fn stream(&mut self, now: Instant, head: &Head, plan_id: PlanId, id: LaneId, input: &mut [u8]) -> Step {
+        let margin = self.door.limits.answer_margin;
+        let Some(plan) = self.plans.get(plan_id) else { return Step::Then(Move::Wait) };
+        let (layout, wants, lengths) = (plan.request.layout, plan.request.wants, plan.request.lengths);
+        let mut passage = Passage::new(layout, head.length, wants);
+        let mut length = head.length;
+        if lengths == Lengths::Names {
+            let growth = plan.path.growth(Direction::ToBroker).unwrap_or(0);
+            let body = input.get(frame::LENGTH..).unwrap_or(&[]);
+            match passage::announce(layout, head.length, growth, body) {
+                Ok(Announce::Need(bytes)) => return Step::Then(Move::Need(frame::LENGTH + bytes)),
+                Ok(Announce::Longer(longer)) => {
+                    length = length.saturating_add(longer);
+                    passage = passage.with_room(longer);
+                }
+                Ok(Announce::TooLong) => return self.gather(now, head, plan_id, (id, frame::LONGEST), input),
+                Err(malformed) => return self.end(Reason::Malformed(malformed)),
+            }
+        }
+        let Some(lane) = self.lane_mut(id) else { return Step::Then(Move::Wait) };
+        let correlation = lane.correlation();
+        write(input, 0, length.to_be_bytes());
+        write(input, frame::LENGTH + frame::CORRELATION, correlation.to_be_bytes());
+        let slot = self.slots.push(*head, Outline::default());
+        if let Some(lane) = self.lane_mut(id) {
+            lane.push(now, Ticket { correlation, purpose: Purpose::Slot(slot, plan_id), grant: margin });
+        }
+        self.arrives(now, head.length);
+        self.incoming =
+            Incoming::Passing { passage: Box::new(passage), slot, plan: plan_id, lane: id, seen: Seen::default() };
+        Step::Kept(narrow(frame::LENGTH), id)
+    }
+
+    /// Goes on with a request that is passing.
+    pub(super) fn pass_request(&mut self, now: Instant, input: &mut [u8]) -> Step {
+        let Incoming::Passing { passage, slot, plan, lane, seen } = &mut self.incoming else {
+            return Step::Then(Move::Wait);
+        };
+        let (id, slot, plan_id) = (*lane, *slot, *plan);
+        let (Some(plan), Some(asked)) = (self.plans.get(plan_id), self.slots.get_mut(slot)) else {
+            return Step::Then(Move::Wait);
+        };
+        let tag = self.views.iter().find(|view| view.cluster == plan.path.to.cluster).and_then(|view| view.tag);
+        let mut editor = Translator::new(&plan.path, plan.key, Direction::ToBroker, tag, seen);
+        match passage.next(input, &mut editor, &mut asked.outline) {
+            Ok(Next::Need(bytes)) => Step::Then(Move::Need(bytes)),
+            Ok(Next::Keep(bytes)) => Step::Kept(bytes, id),
+            Ok(Next::Put { skip, put }) => Step::Then(Move::Put(skip, put, Out::Lane(id))),
+            Ok(Next::Zeros(bytes)) => Step::Then(Move::Zeros(bytes, Out::Lane(id))),
+            Ok(Next::End) => {
+                let seen = std::mem::take(seen);
+                self.incoming = Incoming::Idle;
+                self.arrival = None;
+                self.sent(now, id, slot, &seen);
+                Step::Again
+            }
+            Err(malformed) => {
+                // Part of it has gone out: nothing can follow it on that lane, but what was asked before is still answered.
+                self.incoming = Incoming::Idle;
+                if let Some(lane) = self.lane_mut(id) {
+                    lane.drop_last();
+                }
+                self.set(slot, SlotState::Doomed(Reason::Malformed(malformed)));
+                self.end(Reason::Malformed(malformed))
+            }
+        }
+    }
+
+    /// A request has gone out whole.
+    fn sent(&mut self, now: Instant, id: LaneId, slot: SlotId, seen: &Seen) {
+        let grant = self.door.limits.answer_margin + Duration::from_millis(u64::from(seen.wait_ms));
+        let Some(lane) = self.lane_mut(id) else { return };
+        if seen.silent {
+            lane.drop_last();
+            return self.set(slot, SlotState::Silent);
+        }
+        lane.grant_last(now, grant);
+        if let Some(asked) = self.slots.get_mut(slot) {
+            asked.state = SlotState::Asked;
+            if seen.incremental {
+                // It names only what has changed: no answer could be made from it.
+                asked.outline = Outline::off();
+            }
+        }
+    }
+
+    /// A request that goes to one broker once it is complete.
+    fn gather(
+        &mut self, now: Instant, head: &Head, plan_id: PlanId, (id, cap): (LaneId, u32), input: &mut [u8],
+    ) -> Step {
+        if let Some(step) = self.complete(now, head, cap, input) {
+            return step;
+        }
+        let Some(plan) = self.plans.get(plan_id) else { return Step::Then(Move::Wait) };
+        let body = input.get_mut(frame::LENGTH..frame::LENGTH + wide(head.length)).unwrap_or(&mut []);
+        let (mut seen, mut outline) = (Seen::default(), Outline::default());
+        let tag = self.tag(plan.path.to.cluster);
+        let mut editor = Translator::new(&plan.path, plan.key, Direction::ToBroker, tag, &mut seen);
+        if plan.response.lengths == Lengths::Any {
+            editor.most_bytes = Some(COMPLETED_FETCH);
+        }
+        let rewritten = match rewrite(plan.request.layout, plan.request.wants, body, &mut editor, &mut outline) {
+            Ok(rewritten) => rewritten,
+            Err(malformed) => return self.end(Reason::Malformed(malformed)),
+        };
+        if seen.replica {
+            return self.end(Reason::Replica { key: head.key });
+        }
+        self.incoming = Incoming::Idle;
+        self.arrival = None;
+        let Some(lane) = self.lane_mut(id) else { return Step::Then(Move::Wait) };
+        let correlation = lane.correlation();
+        let slot = self.slots.push(*head, outline);
+        let margin = self.door.limits.answer_margin;
+        if let Some(lane) = self.lane_mut(id) {
+            lane.push(now, Ticket { correlation, purpose: Purpose::Slot(slot, plan_id), grant: margin });
+        }
+        self.sent(now, id, slot, &seen);
+        let whole = narrow(frame::LENGTH) + head.length;
+        match rewritten {
+            Rewritten::InPlace => {
+                write(input, frame::LENGTH + frame::CORRELATION, correlation.to_be_bytes());
+                Step::Kept(whole, id)
+            }
+            Rewritten::Anew(mut bytes) => {
+                write(&mut bytes, frame::CORRELATION, correlation.to_be_bytes());
+                self.effects.push_back(Effect::Send(id, framed(&bytes)));
+                Step::Then(Move::Take(whole))
+            }
+        }
+    }
+
+    /// A request that goes to several, complete.
+    pub(super) fn whole(&mut self, now: Instant, head: &Head, descent: Descent, input: &mut [u8]) -> Step {
+        let Descent::Whole { cap, edges, level, at } = descent else { return Step::Then(Move::Wait) };
+        if let Some(step) = self.complete(now, head, cap, input) {
+            return step;
+        }
+        // A barrier: it starts when all before it are answered.
+        if !self.slots.is_empty() {
+            return Step::Then(Move::Wait);
+        }
+        let body = input.get(frame::LENGTH..frame::LENGTH + wide(head.length)).unwrap_or(&[]).to_vec();
+        self.incoming = Incoming::Idle;
+        self.arrival = None;
+        if let Err(malformed) = self.start_work(now, head, body, edges, &level, at) {
+            return self.end(Reason::Malformed(malformed));
+        }
+        Step::Then(Move::Take(narrow(frame::LENGTH) + head.length))
+    }
+}
