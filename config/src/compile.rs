@@ -90,7 +90,7 @@ impl<'a> Compile<'a> {
         let parsed = text.get_ref().rsplit_once(':').and_then(|(host, port)| {
             let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
             let port: u16 = port.parse().ok().filter(|port| *port > 0)?;
-            (!host.is_empty()).then(|| Address { host: Arc::from(host), port })
+            is_host(host).then(|| Address { host: Arc::from(host), port })
         });
         if parsed.is_none() {
             self.fault(format!("`{}` is not an address", text.get_ref()), text.span(), "write it as \"HOST:PORT\"");
@@ -268,6 +268,8 @@ impl<'a> Compile<'a> {
         target: &Target,
     ) -> Option<Listener> {
         let bind: Option<SocketAddr> = declared.bind.get_ref().parse().ok();
+        // A port that the system chooses is no function of the file.
+        let bind = bind.filter(|bind| bind.port() > 0);
         if bind.is_none() {
             self.fault(
                 format!("`{}` cannot be bound", declared.bind.get_ref()),
@@ -277,7 +279,7 @@ impl<'a> Compile<'a> {
         }
         let host = declared.advertise.get_ref();
         let ip: Option<IpAddr> = host.parse().ok();
-        if host.is_empty() || ip.is_some_and(|ip| ip.is_unspecified()) {
+        if !is_host(host) || ip.is_some_and(|ip| ip.is_unspecified()) {
             self.fault(
                 format!("`{host}` is no address that a client could connect to"),
                 declared.advertise.span(),
@@ -350,4 +352,10 @@ impl<'a> Compile<'a> {
             }
         }
     }
+}
+
+/// Whether a text is a host name or an IP address.
+fn is_host(text: &str) -> bool {
+    let named = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_'));
+    (!text.is_empty() && named) || text.parse::<IpAddr>().is_ok()
 }

@@ -123,7 +123,7 @@ impl Asker {
     async fn round(&self, wanted: Wanted) -> Result<Topology, String> {
         let mut last = "no address to ask at".to_owned();
         for address in self.candidates(None) {
-            match self.ask_at(&address, wanted).await {
+            match dial::in_time(self.ask_at(&address, wanted)).await {
                 Ok(found) => return Ok(found),
                 Err(why) => last = format!("{}:{}: {why}", address.host, address.port),
             }

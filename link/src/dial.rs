@@ -11,8 +11,9 @@ use tokio::net::TcpStream;
 use crate::ask;
 use crate::asker::Asker;
 
-/// How long one address may take to connect, and a broker to say what it offers.
-const ONE_ADDRESS: Duration = Duration::from_secs(5);
+/// How long one address may take to connect, and a broker to say what it offers: so that one which is mute leaves time for
+/// the next.
+const ONE_ADDRESS: Duration = Duration::from_secs(4);
 /// How long all of it may take.
 const ALL: Duration = Duration::from_secs(10);
 
@@ -48,7 +49,7 @@ pub async fn connect(asker: Arc<Asker>, node: Option<RealNodeId>) -> Result<TcpS
         }
         let mut last = node.map_or(Unreached::Late, Unreached::NoAddress);
         for address in candidates {
-            match negotiated(&asker, &address).await {
+            match in_time(negotiated(&asker, &address)).await {
                 Ok(stream) => return Ok(stream),
                 Err(why) => last = Unreached::Address { address, why },
             }
@@ -66,13 +67,15 @@ async fn negotiated(asker: &Asker, address: &Address) -> Result<TcpStream, Strin
     Ok(stream)
 }
 
+/// What one address may take.
+pub(crate) async fn in_time<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    let late = || Err(format!("no answer within {} s", ONE_ADDRESS.as_secs()));
+    tokio::time::timeout(ONE_ADDRESS, work).await.unwrap_or_else(|_| late())
+}
+
 /// Opens a stream to an address.
 pub(crate) async fn open(address: &Address) -> Result<TcpStream, String> {
-    let connecting = TcpStream::connect((&*address.host, address.port));
-    let stream = tokio::time::timeout(ONE_ADDRESS, connecting)
-        .await
-        .map_err(|_| format!("not connected within {} s", ONE_ADDRESS.as_secs()))?
-        .map_err(|error| error.to_string())?;
+    let stream = TcpStream::connect((&*address.host, address.port)).await.map_err(|error| error.to_string())?;
     stream.set_nodelay(true).map_err(|error| error.to_string())?;
     Ok(stream)
 }

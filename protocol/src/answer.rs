@@ -142,7 +142,7 @@ impl Writer {
             }
             Kind::Fixed(bytes) => match known.flatten() {
                 Some(known) if known.len() == usize::from(bytes) => out.extend_from_slice(known),
-                _ => number(out, field.default, bytes),
+                _ => number(out, field, bytes),
             },
             Kind::Struct if nullable => out.push(0xff),
             Kind::Struct => self.structure(out, &field.fields, &[], &Named::default(), Place::Items),
@@ -181,11 +181,21 @@ impl Writer {
     }
 }
 
-/// The default of a field of a fixed width.
-fn number(out: &mut Vec<u8>, default: Default, bytes: u8) {
-    let value = match default {
+/// What an answer says of which nothing is known: no offset, no node, no epoch. Kafka itself says −1 there.
+const UNKNOWN: Meanings = Meanings::of(&[
+    Meaning::Offset,
+    Meaning::BrokerId,
+    Meaning::Port,
+    Meaning::LeaderEpoch,
+    Meaning::ProducerId,
+    Meaning::ProducerEpoch,
+]);
+
+/// What a field of a fixed width holds if nothing is known.
+fn number(out: &mut Vec<u8>, field: &Field, bytes: u8) {
+    let value = match field.default {
         Default::Number(value) => i128::from(value),
-        Default::Empty | Default::Null => 0,
+        Default::Empty | Default::Null => -i128::from(UNKNOWN.has(field.fact.meaning)),
     };
     let all = value.to_be_bytes();
     out.extend_from_slice(all.get(all.len() - usize::from(bytes)..).unwrap_or(&[]));

@@ -42,11 +42,18 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 
 /// Accepts for ever.
 pub(crate) async fn accept(socket: TcpListener, address: SocketAddr, entrance: Entrance) {
+    let mut failing = false;
     loop {
         match socket.accept().await {
-            Ok((stream, peer)) => entrance.welcome(stream, peer),
+            Ok((stream, peer)) => {
+                failing = false;
+                entrance.welcome(stream, peer);
+            }
             Err(error) => {
-                NotAccepted { address, error: &error, again: AGAIN }.emit();
+                // Once per episode: it may last for as long as others hold the descriptors.
+                if !std::mem::replace(&mut failing, true) {
+                    NotAccepted { address, error: &error, again: AGAIN }.emit();
+                }
                 tokio::time::sleep(AGAIN).await;
             }
         }

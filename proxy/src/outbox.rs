@@ -17,6 +17,8 @@ static ZEROS: [u8; 4096] = [0; 4096];
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     chunks: VecDeque<Bytes>,
+    /// Bytes of all chunks.
+    bytes: usize,
 }
 
 impl Outbox {
@@ -24,8 +26,14 @@ impl Outbox {
         self.chunks.is_empty()
     }
 
+    /// Bytes that have not been taken.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     pub(crate) fn push(&mut self, chunk: Bytes) {
         if !chunk.is_empty() {
+            self.bytes += chunk.len();
             self.chunks.push_back(chunk);
         }
     }
@@ -62,6 +70,7 @@ impl Outbox {
     }
 
     fn advance(&mut self, mut written: usize) {
+        self.bytes -= written;
         while let Some(first) = self.chunks.front_mut() {
             if written < first.len() {
                 first.advance(written);

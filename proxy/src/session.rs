@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use skein_link::{Asker, Known, Unreached};
 use skein_protocol::varint::wide;
-use skein_routing::engine::{Effect, Engine, LaneId, Move, Note, Out};
+use skein_routing::engine::{Effect, Engine, Fault, LaneId, Move, Note, Out};
 use skein_routing::topology::{ClusterIndex, Destination};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
@@ -28,21 +28,31 @@ struct Peer {
     stream: TcpStream,
     source: Source,
     outbox: Outbox,
+    /// Since when the socket has taken nothing of what is to go out. Unset when it takes something.
+    blocked: Option<Instant>,
 }
 
 impl Peer {
     fn new(stream: TcpStream) -> Self {
-        Self { stream, source: Source::default(), outbox: Outbox::default() }
+        Self { stream, source: Source::default(), outbox: Outbox::default(), blocked: None }
     }
 
     /// Sends what can be sent; whether that was the last of it.
-    fn flush(&mut self, cx: &mut Context<'_>) -> std::io::Result<Moved> {
+    fn flush(&mut self, now: Instant, cx: &mut Context<'_>) -> std::io::Result<Moved> {
         if self.outbox.is_empty() {
             return Ok(Moved::No);
         }
+        let before = self.outbox.bytes();
         match self.outbox.poll_flush(&mut self.stream, cx) {
-            Poll::Ready(flushed) => flushed.map(|()| Moved::Yes),
-            Poll::Pending => Ok(Moved::No),
+            Poll::Ready(flushed) => {
+                self.blocked = None;
+                flushed.map(|()| Moved::Yes)
+            }
+            Poll::Pending => {
+                let since = self.blocked.filter(|_| self.outbox.bytes() == before);
+                self.blocked = Some(since.unwrap_or(now));
+                Ok(Moved::No)
+            }
         }
     }
 }
@@ -80,6 +90,10 @@ enum After {
     Stop,
 }
 
+/// Bytes of answers that a client has not taken; with more, nothing more is taken from it.
+const UNREAD: usize = 64 << 10;
+/// How long a socket may take nothing of what is to go out.
+const BLOCKED: Duration = Duration::from_secs(60);
 /// How long a client that sends no more is given what it is owed.
 const OWED: Duration = Duration::from_secs(10);
 
@@ -164,13 +178,13 @@ impl Session {
 
     fn flush(&mut self, cx: &mut Context<'_>) -> Moved {
         let mut moved = Moved::No;
-        match self.client.flush(cx) {
+        match self.client.flush(self.now, cx) {
             Ok(flushed) => moved.note(flushed),
             Err(error) => self.end(Ended::Broken(error)),
         }
         for index in 0..self.lanes.len() {
             let Some(Some(lane)) = self.lanes.get_mut(index) else { continue };
-            match (lane.flush(cx), u16::try_from(index)) {
+            match (lane.flush(self.now, cx), u16::try_from(index)) {
                 (Ok(flushed), _) => moved.note(flushed),
                 (Err(error), Ok(id)) => {
                     self.lose(LaneId(id), &LinkLoss::Broken(Some(&error)));
@@ -189,7 +203,7 @@ impl Session {
 
     fn pump_client(&mut self, cx: &mut Context<'_>) -> Moved {
         let mut moved = Moved::No;
-        while self.closing.is_none() && !self.lanes_are_full() {
+        while self.closing.is_none() && !self.lanes_are_full() && self.client.outbox.bytes() < UNREAD {
             while let Some((bytes, out)) = self.client.source.decided() {
                 self.push(out, bytes);
                 moved = Moved::Yes;
@@ -332,8 +346,25 @@ impl Session {
         self.house.askers.get(usize::from(cluster.0)).map(Arc::clone)
     }
 
+    /// A peer that takes nothing for long is gone, whatever its socket says.
+    fn end_what_is_blocked(&mut self) {
+        let too_long = |since: Option<Instant>, now: Instant| since.is_some_and(|since| since + BLOCKED <= now);
+        if too_long(self.client.blocked, self.now) {
+            self.end(Ended::Deaf);
+        }
+        for index in 0..self.lanes.len() {
+            let blocked = self.lanes.get(index).and_then(|lane| lane.as_ref()?.blocked);
+            if let (true, Ok(id)) = (too_long(blocked, self.now), u16::try_from(index)) {
+                self.lose(LaneId(id), &LinkLoss::Fault(Fault::Late));
+            }
+        }
+    }
+
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> Moved {
-        let Some(due) = self.engine.next_deadline().into_iter().chain(self.leaves_by).min() else {
+        self.end_what_is_blocked();
+        let lanes = self.lanes.iter().flatten().filter_map(|lane| lane.blocked);
+        let blocked = lanes.chain(self.client.blocked).map(|since| since + BLOCKED);
+        let Some(due) = self.engine.next_deadline().into_iter().chain(self.leaves_by).chain(blocked).min() else {
             self.armed = None;
             return Moved::No;
         };

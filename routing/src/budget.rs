@@ -35,6 +35,32 @@ pub struct Reserved {
     bytes: u32,
 }
 
+impl Reserved {
+    /// Bytes that are held.
+    pub fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    /// Holds `bytes` in all, if the difference can be had; whether it could.
+    pub fn grow(&mut self, bytes: u32) -> Grown {
+        let Some(more) = bytes.checked_sub(self.bytes) else { return Grown::Yes };
+        let Some(mut more) = self.budget.reserve(more) else { return Grown::No };
+        self.bytes = bytes;
+        // What was taken is this one's from now on.
+        more.bytes = 0;
+        Grown::Yes
+    }
+}
+
+/// Whether more could be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grown {
+    /// It is held.
+    Yes,
+    /// There is not enough left.
+    No,
+}
+
 impl Drop for Reserved {
     fn drop(&mut self) {
         self.budget.left.fetch_add(u64::from(self.bytes), Ordering::AcqRel);

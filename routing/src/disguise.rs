@@ -186,6 +186,15 @@ impl Mask {
         }
     }
 
+    /// What a client's pattern was before it got the prefix in front; any other stays.
+    fn bare_pattern(&self, pattern: &[u8]) -> Edit {
+        let rest = pattern.strip_prefix(b"\\Q").and_then(|rest| rest.strip_prefix(&*self.prefix));
+        match rest.and_then(|rest| rest.strip_prefix(b"\\E(?:")?.strip_suffix(b")")) {
+            Some(bare) => Edit::Text(Inline::from_slice(bare)),
+            None => Edit::Keep,
+        }
+    }
+
     fn pattern(&self, pattern: &[u8]) -> Edit {
         if pattern.is_empty() {
             return Edit::Keep;
@@ -238,7 +247,10 @@ impl Edge for Mask {
             (Meaning::TopicOpaque, Value::Text(metadata)) if fact.path.ends_with("Metadata") => {
                 subscription::renamed(metadata, |name| self.name(name)).map_or(Edit::Keep, Edit::Text)
             }
-            (Meaning::TopicRegex, Value::Text(pattern)) if cx.way == Direction::ToBroker => self.pattern(pattern),
+            (Meaning::TopicRegex, Value::Text(pattern)) => match cx.way {
+                Direction::ToBroker => self.pattern(pattern),
+                Direction::ToClient => self.bare_pattern(pattern),
+            },
             _ => Edit::Keep,
         }
     }

@@ -96,7 +96,9 @@ impl Path {
 }
 
 const ADDRESSES: Meanings = Meanings::of(&[Meaning::Host, Meaning::ClusterId]);
-const NAMES: Meanings = Meanings::of(&[Meaning::TopicName, Meaning::ResourceName]);
+/// Names, and what holds names.
+const NAMES: Meanings =
+    Meanings::of(&[Meaning::TopicName, Meaning::ResourceName, Meaning::TopicOpaque, Meaning::TopicRegex]);
 
 /// Which lengths edits may change in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

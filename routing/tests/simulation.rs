@@ -30,7 +30,7 @@ mod world;
 use world::{Tally, World};
 
 /// Steps of a run, if nobody says how many.
-const STEPS: u64 = 200_000;
+const STEPS: u64 = 100_000;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()

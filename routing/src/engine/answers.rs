@@ -1,6 +1,6 @@
 //! What brokers send: answers, each matched to the request that is next in line on its lane.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use skein_protocol::Malformed;
@@ -159,6 +159,11 @@ impl Engine {
         &mut self, now: Instant, id: LaneId, head: &ReplyHead, (slot, plan_id): (SlotId, PlanId), input: &mut [u8],
     ) -> Result<Reply, Fault> {
         // An answer whose turn has not come stays where it is: behind it nothing is read either.
+        let allowance = self.door.limits.frame_arrival + Duration::from_secs(u64::from(head.length >> 16));
+        if let Some(lane) = self.lane_mut(id) {
+            // It is not late any more; from here on its bytes are waited for, and the client that takes them.
+            lane.comes(now, allowance);
+        }
         if !self.slots.is_first(slot) {
             return Ok(Reply::Then(Move::Wait));
         }

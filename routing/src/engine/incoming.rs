@@ -9,14 +9,14 @@ use std::time::Instant;
 use skein_protocol::code::Code;
 use skein_protocol::frame::{self, Head};
 use skein_protocol::passage::Passage;
-use skein_protocol::varint::wide;
+use skein_protocol::varint::{narrow, wide};
 
 use super::lanes::{LaneId, STARVED};
 use super::login::Admission;
 use super::plan::{Course, PlanId};
 use super::slots::{SlotId, SlotState};
 use super::{Effect, Engine, Move, Need, Out, Reason};
-use crate::budget::Reserved;
+use crate::budget::{Grown, Reserved};
 use crate::path::Seen;
 
 /// Requests up to this size sit in the read buffer while they are completed; larger ones take from the process's budget.
@@ -32,7 +32,7 @@ pub(super) enum Incoming {
     /// What follows the bytes that were told to be kept, and what was arriving.
     Deferred(Move, Box<Incoming>),
     /// One that is being completed, with the memory that is held for it.
-    Reserved { _memory: Reserved },
+    Reserved { memory: Reserved },
 }
 
 /// What answers a request that was counted off.
@@ -88,7 +88,12 @@ impl Engine {
                     }
                 }
                 Step::Kept(bytes, lane) => return self.defer_request(kept, Move::Keep(bytes, Out::Lane(lane))),
-                Step::Then(then @ (Move::Need(_) | Move::Wait)) => return first(kept, then),
+                Step::Then(Move::Wait) => {
+                    // It is not the client that is waited for.
+                    self.arrival = None;
+                    return first(kept, Move::Wait);
+                }
+                Step::Then(then @ Move::Need(_)) => return first(kept, then),
                 Step::Then(then) => return self.defer_request(kept, then),
             }
         }
@@ -127,18 +132,20 @@ impl Engine {
         }
         match self.login.admit(head.key, head.version) {
             Admission::Pass => {}
-            Admission::NoLoginHere => return self.refuse_arriving(&head, After::Code(Code::ILLEGAL_SASL_STATE)),
+            Admission::NoLoginHere => return self.refuse_arriving(now, &head, After::Code(Code::ILLEGAL_SASL_STATE)),
             Admission::OldHandshake => {
                 self.close(Reason::OldHandshake);
-                return self.refuse_arriving(&head, After::Code(Code::UNSUPPORTED_VERSION));
+                return self.refuse_arriving(now, &head, After::Code(Code::UNSUPPORTED_VERSION));
             }
+            // The broker has not said yet what it makes of the login.
+            Admission::TooEarly if !self.slots.is_empty() => return Step::Then(Move::Wait),
             Admission::TooEarly => return self.end(Reason::BeforeLogin { key: head.key }),
         }
         match self.plans.course(&head, &self.door, self.at, &self.client) {
             Course::Ours => self.ours(now, &head, input),
             Course::One(plan) => self.one(now, &head, plan, input),
             Course::Whole(descent) => self.whole(now, &head, descent, input),
-            Course::Refuse(code) => self.refuse_arriving(&head, After::Code(code)),
+            Course::Refuse(code) => self.refuse_arriving(now, &head, After::Code(code)),
             Course::NotOffered => self.end(Reason::NotOffered { key: head.key.0, version: head.version }),
             Course::NoSuchNode => match self.at {
                 Some(node) => self.end(Reason::NoSuchNode(node)),
@@ -168,15 +175,28 @@ impl Engine {
         if input.len() >= whole {
             return None;
         }
-        if head.length > FITS_BUFFER && !matches!(self.incoming, Incoming::Reserved { .. }) {
-            // The request as it comes, and as it goes.
-            let Some(reserved) = self.door.requests.reserve(head.length.saturating_mul(2)) else {
-                self.starved = Some(now + STARVED);
-                return Some(Step::Then(Move::Wait));
-            };
-            self.incoming = Incoming::Reserved { _memory: reserved };
+        // Memory is taken for what has arrived, as it comes and as it goes: what is only claimed keeps nobody else waiting.
+        let next = whole.min(input.len() + wide(FITS_BUFFER));
+        if input.len() > wide(FITS_BUFFER) && self.hold(narrow(input.len()).saturating_mul(2)) == Grown::No {
+            let since = *self.starving.get_or_insert(now);
+            if now.saturating_duration_since(since) >= self.door.limits.patience {
+                return Some(self.end(Reason::NoMemory { key: head.key, length: head.length }));
+            }
+            self.starved = Some(now + STARVED);
+            return Some(Step::Then(Move::Wait));
         }
+        self.starving = None;
         self.arrives(now, head.length);
-        Some(Step::Then(Move::Need(whole)))
+        Some(Step::Then(Move::Need(next)))
+    }
+
+    /// Holds so many bytes of the process's memory for the request that arrives.
+    fn hold(&mut self, bytes: u32) -> Grown {
+        if let Incoming::Reserved { memory } = &mut self.incoming {
+            return memory.grow(bytes);
+        }
+        let Some(memory) = self.door.requests.reserve(bytes) else { return Grown::No };
+        self.incoming = Incoming::Reserved { memory };
+        Grown::Yes
     }
 }

@@ -65,6 +65,10 @@ pub(super) struct Lane {
     pub(super) passing: Option<Passing>,
     /// When the first ticket's answer is late. Set when it becomes the first.
     due: Option<Instant>,
+    /// Whether it has had a question of ours.
+    pub(super) was_asked: bool,
+    /// Whether the head of the first ticket's answer is here.
+    is_coming: bool,
     /// How often it was lost since its last answer.
     losses: u32,
     /// How many requests that want an answer it has had, and how many answers.
@@ -89,6 +93,8 @@ impl Lane {
             next_correlation: 0,
             passing: None,
             due: None,
+            was_asked: false,
+            is_coming: false,
             losses: 0,
             asked: 0,
             answered: 0,
@@ -129,6 +135,13 @@ impl Lane {
         }
     }
 
+    /// The head of an answer is here: what is left of it has so long.
+    pub(super) fn comes(&mut self, now: Instant, allowance: Duration) {
+        if !std::mem::replace(&mut self.is_coming, true) {
+            self.due = now.checked_add(allowance);
+        }
+    }
+
     /// The last request turned out to have no answer.
     pub(super) fn drop_last(&mut self) {
         self.tickets.pop_back();
@@ -141,6 +154,7 @@ impl Lane {
 
     pub(super) fn pop(&mut self, now: Instant) -> Option<Ticket> {
         self.losses = 0;
+        self.is_coming = false;
         self.answered += 1;
         self.silent = self.silent.filter(|asked| self.answered <= *asked);
         let first = self.tickets.pop_front();
@@ -200,6 +214,7 @@ impl Engine {
         lane.due = None;
         let cluster = lane.to.cluster;
         let silent = lane.silent.take().is_some();
+        lane.is_coming = false;
         (lane.asked, lane.answered) = (0, 0);
         lane.queued.clear();
         lane.deferred = None;

@@ -26,9 +26,6 @@ impl Broker {
         self.input.extend(bytes);
         while let Some(frame) = frames::take(&mut self.input) {
             let seen = frames::read_request(&frame)?;
-            if std::env::var("SKEIN_TRACE").is_ok() {
-                eprintln!("    broker {seen:?} {frame:02x?}");
-            }
             if seen.correlation != self.next_correlation {
                 return Err(format!("{seen:?} came where {} was due", self.next_correlation));
             }

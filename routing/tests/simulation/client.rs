@@ -29,7 +29,6 @@ impl Client {
         let mut this = Self::default();
         for number in 0..requests {
             let (mut asked, frame) = frames::request(number, dice);
-            if std::env::var("SKEIN_TRACE").is_ok() { eprintln!("ASKED {asked:?} {frame:02x?}"); }
             this.outgoing.extend(frame);
             asked.end = this.outgoing.len();
             this.asked.push_back(asked);

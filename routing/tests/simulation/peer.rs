@@ -48,7 +48,8 @@ impl Peer {
         !matches!(self.ahead, Ahead::Nothing)
     }
 
-    pub(crate) fn input(&mut self) -> &mut [u8] {
+    /// What was read and is not decided about.
+    pub(crate) fn input_mut(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
 

@@ -129,10 +129,7 @@ impl World {
                 moved = true;
             }
             if !self.socket.is_ahead() && self.socket.is_ripe() {
-                let next = self.engine.from_client(self.now, self.socket.input());
-                if std::env::var("SKEIN_TRACE").is_ok() {
-                    eprintln!("client {next:?} of {}", self.socket.holds());
-                }
+                let next = self.engine.from_client(self.now, self.socket.input_mut());
                 let is_need = matches!(next, Move::Need(_));
                 match self.carry_out(Side::Client, next)? {
                     After::Look => {
@@ -168,10 +165,7 @@ impl World {
             }
             let Some(Some(lane)) = self.lanes.get_mut(lane_index(id)) else { return Ok(moved) };
             if !lane.peer.is_ahead() && lane.peer.is_ripe() {
-                let next = self.engine.from_lane(self.now, id, lane.peer.input());
-                if std::env::var("SKEIN_TRACE").is_ok() {
-                    eprintln!("lane {id:?} {next:?} of {}", self.lane(id).map_or(0, |l| l.peer.holds()));
-                }
+                let next = self.engine.from_lane(self.now, id, lane.peer.input_mut());
                 match self.carry_out(Side::Lane(id), next)? {
                     After::Look => {
                         moved = true;
@@ -253,9 +247,6 @@ impl World {
 
     pub(crate) fn carry_out_effects(&mut self) -> Result<(), String> {
         while let Some(effect) = self.engine.poll() {
-            if std::env::var("SKEIN_TRACE").is_ok() {
-                eprintln!("  {}", format!("{effect:?}").chars().take(100).collect::<String>());
-            }
             match effect {
                 Effect::Send(id, frame) => self.push(Out::Lane(id), &frame),
                 Effect::Answer(frame) => self.socket.outbox.extend(frame),

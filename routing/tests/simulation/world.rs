@@ -99,7 +99,7 @@ impl World {
             engine: Engine::new(Arc::clone(&door), who, at, &known),
             door,
             client: Client::new(requests, &mut dice),
-            now: Instant::now(),
+            now: begins(),
             socket: Peer::new(),
             read: 0,
             lanes: Vec::new(),
@@ -306,6 +306,7 @@ impl World {
             Some(Reason::AnswerCut | Reason::Stalled) => Ok(()),
             Some(_) if part => Err("the connection was closed in the middle of an answer".to_owned()),
             Some(Reason::NoAnswer { .. } | Reason::Unacknowledged | Reason::Unreachable) => Ok(()),
+            Some(reason) if reason.label() == "no_memory" => Ok(()),
             Some(reason) => Err(format!("closed without a reason: {reason}")),
             // A coordinator that clients cannot reach is refused, whatever else is well.
             None if self.calm && self.client.last_refused.is_some_and(|key| key != ApiKey::FIND_COORDINATOR) => {
@@ -329,4 +330,10 @@ impl World {
             }
         }
     }
+}
+
+/// When a simulated world begins: any moment will do, and none is ever read again.
+#[expect(clippy::disallowed_methods, reason = "an Instant cannot be made otherwise; time then goes on by steps")]
+fn begins() -> Instant {
+    Instant::now()
 }

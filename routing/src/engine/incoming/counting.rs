@@ -1,5 +1,7 @@
 //! Requests that go nowhere: they are counted off, and answered from their outline.
 
+use std::time::Instant;
+
 use skein_protocol::frame::{self, Head};
 use skein_protocol::ids::Direction;
 use skein_protocol::outline::{OUTLINED, Outline};
@@ -15,13 +17,14 @@ use crate::router::Lost;
 
 impl Engine {
     /// Begins to count a request off.
-    pub(super) fn refuse_arriving(&mut self, head: &Head, after: After) -> Step {
+    pub(super) fn refuse_arriving(&mut self, now: Instant, head: &Head, after: After) -> Step {
         let Some(layout) = Table::get().layout(head.key, head.version, Direction::ToBroker) else {
             return self.end(Reason::NotOffered { key: head.key.0, version: head.version });
         };
         let wants = OUTLINED.and(Meanings::of(&[Meaning::Acks]));
         let passage = Box::new(Passage::new(layout, head.length, wants));
         let slot = self.slots.push(*head, Outline::default());
+        self.arrives(now, head.length);
         self.incoming = Incoming::Counting { passage, slot, after, seen: Seen::default() };
         Step::Then(Move::Take(narrow(frame::LENGTH)))
     }

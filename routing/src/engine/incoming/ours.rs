@@ -31,6 +31,7 @@ impl Engine {
         let Some(offer) = self.view(cluster).and_then(|view| view.topology.offer.clone()) else {
             return self.wait_for(now, cluster, Need::Offer);
         };
+        self.is_known(cluster);
         let body = input.get(frame::LENGTH..frame::LENGTH + wide(head.length)).unwrap_or(&[]);
         let frame = Bytes::copy_from_slice(body);
         if let Some(layout) = Table::get().layout(head.key, head.version, Direction::ToBroker)
@@ -48,6 +49,13 @@ impl Engine {
         let slot = self.slots.push(*head, Outline::off());
         self.answered(slot, &answer);
         Step::Then(Move::Take(narrow(frame::LENGTH) + head.length))
+    }
+
+    /// What a request waited for is known.
+    pub(super) fn is_known(&mut self, cluster: ClusterIndex) {
+        if let Some(view) = self.views.iter_mut().find(|view| view.cluster == cluster) {
+            view.since = None;
+        }
     }
 
     /// Waits for what must be known of a cluster; ends if it was not to be had.

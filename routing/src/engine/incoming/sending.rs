@@ -32,6 +32,7 @@ impl Engine {
             }
             return self.ask_on_lane(now, to);
         }
+        self.is_known(to.cluster);
         let mut lane = self.lane(to);
         match self.reach(now, lane) {
             LaneState::Up => {}
@@ -46,13 +47,13 @@ impl Engine {
                 let any = self.lane(Destination { node: None, ..to });
                 match self.reach(now, any) {
                     LaneState::Up => lane = any,
-                    LaneState::Failed(_) => return self.refuse_arriving(head, After::Lost),
+                    LaneState::Failed(_) => return self.refuse_arriving(now, head, After::Lost),
                     LaneState::Idle | LaneState::Dialling => {
                         return Step::Then(if self.effects.is_empty() { Move::Wait } else { Move::Take(0) });
                     }
                 }
             }
-            LaneState::Failed(_) => return self.refuse_arriving(head, After::Lost),
+            LaneState::Failed(_) => return self.refuse_arriving(now, head, After::Lost),
         }
         match manner {
             Manner::Stream => self.stream(now, head, plan_id, lane, input),
@@ -74,6 +75,11 @@ impl Engine {
         if lane.tickets.iter().any(|ticket| matches!(ticket.purpose, Purpose::Own(_))) {
             return Step::Then(Move::Wait);
         }
+        if std::mem::replace(&mut lane.was_asked, true) {
+            // It has answered, and has not said which cluster it belongs to.
+            return self.end(Reason::Unreachable);
+        }
+        let Some(lane) = self.lane_mut(id) else { return Step::Then(Move::Wait) };
         let correlation = lane.correlation();
         lane.push(now, Ticket { correlation, purpose: Purpose::Own(version), grant });
         self.effects.push_back(Effect::Send(id, framed(&metadata::question(version, correlation))));
@@ -82,7 +88,7 @@ impl Engine {
 
     /// A request that passes while it arrives.
     fn stream(&mut self, now: Instant, head: &Head, plan_id: PlanId, id: LaneId, input: &mut [u8]) -> Step {
-        let margin = self.door.limits.answer_margin;
+        let (margin, arrival) = (self.door.limits.answer_margin, self.door.limits.frame_arrival);
         let Some(plan) = self.plans.get(plan_id) else { return Step::Then(Move::Wait) };
         let (layout, wants, lengths) = (plan.request.layout, plan.request.wants, plan.request.lengths);
         let mut passage = Passage::new(layout, head.length, wants);
@@ -91,7 +97,10 @@ impl Engine {
             let growth = plan.path.growth(Direction::ToBroker).unwrap_or(0);
             let body = input.get(frame::LENGTH..).unwrap_or(&[]);
             match passage::announce(layout, head.length, growth, body) {
-                Ok(Announce::Need(bytes)) => return Step::Then(Move::Need(frame::LENGTH + bytes)),
+                Ok(Announce::Need(bytes)) => {
+                    self.arrives(now, head.length);
+                    return Step::Then(Move::Need(frame::LENGTH + bytes));
+                }
                 Ok(Announce::Longer(longer)) => {
                     length = length.saturating_add(longer);
                     passage = passage.with_room(longer);
@@ -106,7 +115,9 @@ impl Engine {
         write(input, frame::LENGTH + frame::CORRELATION, correlation.to_be_bytes());
         let slot = self.slots.push(*head, Outline::default());
         if let Some(lane) = self.lane_mut(id) {
-            lane.push(now, Ticket { correlation, purpose: Purpose::Slot(slot, plan_id), grant: margin });
+            // The broker's time begins when it has all of it; until then the client's does.
+            let grant = margin + arrival + Duration::from_secs(u64::from(head.length >> 16));
+            lane.push(now, Ticket { correlation, purpose: Purpose::Slot(slot, plan_id), grant });
         }
         self.arrives(now, head.length);
         self.incoming =
