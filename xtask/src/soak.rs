@@ -16,16 +16,20 @@ const CHAOS: usize = 10;
 /// A command that could not be started.
 pub fn run(root: &Path) -> Result<ExitCode> {
     let hostile = ["run", "--release", "--package", "skein-protocol", "--features", "sample", "--example", "hostile"];
+    let engine = ["run", "--release", "--package", "skein-routing", "--all-features"];
     let mut stages = vec![
         Stage::cargo("hostile frames", &[&hostile[..], &["--", "--frames", "20000000", "--seed", "1"]].concat()),
         Stage::cargo(
-            "long units",
-            &["test", "--release", "--workspace", "--all-features", "--lib", "--", "--ignored", "--nocapture"],
+            "hostile connections",
+            &[&engine[..], &["--example", "hostile", "--", "--frames", "5000000", "--seed", "1"]].concat(),
         ),
         Stage::cargo(
-            "long wire",
-            &["test", "--workspace", "--all-features", "--test", "wire", "--", "--include-ignored"],
-        ),
+            "simulation",
+            &["test", "--release", "--package", "skein-routing", "--all-features", "--test", "simulation"],
+        )
+        .with("SKEIN_STEPS", "1000000"),
+        Stage::cargo("long wire", &["test", "--workspace", "--all-features", "--test", "wire"])
+            .with("SKEIN_SOAK", "1000000"),
     ];
     let chaos =
         || Stage::cargo("chaos", &["test", "--workspace", "--all-features", "--test", "kafka", "--", "loses_nothing"]);
