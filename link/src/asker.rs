@@ -1,7 +1,7 @@
 //! The one who asks a cluster, for all connections: a question of a thousand sessions is one question.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use skein_config::blueprint::Cluster;
@@ -40,6 +40,8 @@ pub struct Asker {
     cluster: Cluster,
     known: watch::Sender<Known>,
     questions: mpsc::Sender<Need>,
+    /// What each broker offered when it was last spoken to.
+    offers: Mutex<Vec<(Address, Offer)>>,
     /// Where the next round begins, so that the first of a list is not the only one that is tried.
     turn: AtomicUsize,
 }
@@ -48,7 +50,13 @@ impl Asker {
     /// Starts it; its task ends with the last handle to it.
     pub fn start(cluster: Cluster) -> Arc<Self> {
         let (questions, waiting) = mpsc::channel(WAITING);
-        let asker = Arc::new(Self { cluster, known: watch::Sender::default(), questions, turn: AtomicUsize::new(0) });
+        let asker = Arc::new(Self {
+            cluster,
+            known: watch::Sender::default(),
+            questions,
+            offers: Mutex::default(),
+            turn: AtomicUsize::new(0),
+        });
         tokio::spawn(rounds(Arc::downgrade(&asker), waiting));
         asker
     }
@@ -89,11 +97,20 @@ impl Asker {
     }
 
     /// What a broker said of itself when a lane was dialled.
-    pub(crate) fn offered(&self, offer: Offer) {
+    pub(crate) fn offered(&self, address: &Address, offer: Offer) {
+        let offer = self.common(address, offer);
         let same = self.known.borrow().topology.offer.as_deref() == Some(&offer);
         if !same {
             self.publish(|topology| Topology { offer: Some(Arc::new(offer)), ..topology.clone() });
         }
+    }
+
+    /// What all brokers seen so far offer, now that one offers this.
+    fn common(&self, address: &Address, offer: Offer) -> Offer {
+        let Ok(mut offers) = self.offers.lock() else { return offer };
+        offers.retain(|(known, _)| known != address);
+        offers.push((address.clone(), offer.clone()));
+        offers.iter().fold(offer, |common, (_, other)| common.meet(other))
     }
 
     fn publish(&self, change: impl FnOnce(&Topology) -> Topology) {
@@ -138,7 +155,7 @@ impl Asker {
             Wanted::Identity => ask::identity(&mut stream, &offer).await.map_err(|error| error.to_string())?,
             Wanted::Offer => Topology::default(),
         };
-        found.offer = Some(Arc::new(offer));
+        found.offer = Some(Arc::new(self.common(address, offer)));
         Ok(found)
     }
 }

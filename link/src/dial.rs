@@ -63,7 +63,7 @@ pub async fn connect(asker: Arc<Asker>, node: Option<RealNodeId>) -> Result<TcpS
 async fn negotiated(asker: &Asker, address: &Address) -> Result<TcpStream, String> {
     let mut stream = open(address).await?;
     let offer = ask::offer(&mut stream).await.map_err(|error| error.to_string())?;
-    asker.offered(offer);
+    asker.offered(address, offer);
     Ok(stream)
 }
 

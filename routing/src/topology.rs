@@ -33,6 +33,17 @@ pub struct Offer {
     pub epoch: i64,
 }
 
+impl Offer {
+    /// What two brokers offer alike; features are those of the one that has heard of more.
+    #[must_use]
+    pub fn meet(self, other: &Self) -> Self {
+        let both = |(key, versions): (ApiKey, Versions)| Some((key, versions.meet(*other.apis.get(&key)?)?));
+        let apis = self.apis.iter().map(|(key, versions)| (*key, *versions)).filter_map(both).collect();
+        let newer = if other.epoch > self.epoch { other.clone() } else { self };
+        Self { apis, ..newer }
+    }
+}
+
 /// A snapshot of what is known of a cluster. Pieces come at different times; none is taken back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
@@ -48,5 +59,24 @@ impl Topology {
     /// The tag of its producer ids.
     pub fn tag(&self) -> Option<Tag> {
         self.cluster_id.as_deref().map(Tag::of_cluster)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offer(epoch: i64, apis: &[(i16, i16, i16)]) -> Offer {
+        let apis = apis.iter().map(|(key, from, to)| (ApiKey(*key), Versions { from: *from, to: *to })).collect();
+        Offer { apis, epoch, ..Offer::default() }
+    }
+
+    #[test]
+    fn what_brokers_offer_alike_is_what_each_of_them_has() {
+        let old = offer(3, &[(0, 0, 11), (1, 0, 17), (4, 0, 7)]);
+        let new = offer(5, &[(0, 3, 13), (1, 18, 19), (68, 0, 1)]);
+        let common = offer(5, &[(0, 3, 11)]);
+        assert_eq!(old.clone().meet(&new), common);
+        assert_eq!(new.meet(&old), common);
     }
 }

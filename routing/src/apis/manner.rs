@@ -34,7 +34,8 @@ pub fn place(key: ApiKey) -> Place {
         | ApiKey::GET_TELEMETRY_SUBSCRIPTIONS
         | ApiKey::PUSH_TELEMETRY
         | ApiKey::WRITE_TXN_MARKERS => Place::NotOffered,
-        ApiKey(80 | 81) => Place::NotOffered,
+        // Controllers, and the share coordinators among brokers.
+        ApiKey(80..=87 | 94) => Place::NotOffered,
         ApiKey::OFFSET_COMMIT
         | ApiKey::TXN_OFFSET_COMMIT
         | ApiKey::FETCH

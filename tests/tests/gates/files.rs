@@ -77,6 +77,23 @@ fn every_bound_of_the_manual_is_where_it_says() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn every_reason_of_a_close_is_in_the_manual() -> Result<()> {
+    let manual = read("docs/limits.md")?;
+    let sources = files_of_kind("rs")?;
+    let sources = sources.iter().filter(|path| path.starts_with("routing/src") || path.starts_with("proxy/src"));
+    let mut labels = Vec::new();
+    for path in sources {
+        let text = read(path)?;
+        let function = text.split("fn label(").nth(1).and_then(|rest| rest.split("\n    }").next()).unwrap_or_default();
+        labels.extend(function.split("=> \"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));
+    }
+    ensure!(labels.len() > 10, "the reasons are not where they were: {labels:?}");
+    let missing: Vec<_> = labels.iter().filter(|label| !manual.contains(&format!("`{label}`"))).collect();
+    ensure!(missing.is_empty(), "docs/limits.md does not list {missing:?}");
+    Ok(())
+}
+
 /// The targets of `[…](target)`, outside fenced blocks.
 fn links(text: &str) -> Vec<String> {
     let prose = text.split("```").step_by(2);
