@@ -124,7 +124,11 @@ impl Edge for Face {
     }
 
     fn producer_id(&self, cx: &Cx, id: i64) -> Option<i64> {
-        let real = cx.tag?.real(id);
-        (real != id).then_some(real)
+        let tag = cx.tag?;
+        let other = match cx.way {
+            Direction::ToBroker => tag.real(id),
+            Direction::ToClient => tag.tagged(id),
+        };
+        (other != id).then_some(other)
     }
 }

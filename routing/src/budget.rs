@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bytes::Bytes;
+
 /// So many bytes may be held by completed frames of all connections together.
 #[derive(Debug)]
 pub struct Budget {
@@ -49,6 +51,25 @@ impl Reserved {
         // What was taken is this one's from now on.
         more.bytes = 0;
         Grown::Yes
+    }
+}
+
+impl Reserved {
+    /// Bytes that hold it: it is given back when the last of them is dropped.
+    pub(crate) fn with(self, bytes: Bytes) -> Bytes {
+        Bytes::from_owner(Held { bytes, _reserved: self })
+    }
+}
+
+/// Bytes for which memory is reserved.
+struct Held {
+    bytes: Bytes,
+    _reserved: Reserved,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 

@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use skein_filters::{Client, Tag};
 use skein_protocol::ids::VirtualNodeId;
+use skein_protocol::passage::Passage;
 use skein_protocol::varint::Inline;
 
 pub use self::ending::{Fault, Note, Reason};
@@ -107,6 +108,10 @@ pub struct Engine {
     slots: Slots,
     lanes: Vec<Lane>,
     incoming: Incoming,
+    /// What follows the bytes of the client that were told to be kept.
+    deferred: Option<Move>,
+    /// Memory for the next passage of a request.
+    spare: Option<Box<Passage>>,
     /// When the request that is arriving began to, and its bytes if they are known. Set while there is a part of one.
     arrival: Option<(Instant, u32)>,
     work: Option<Work>,
@@ -119,8 +124,6 @@ pub struct Engine {
     starved: Option<Instant>,
     /// Since when a request has been waiting for memory.
     starving: Option<Instant>,
-    /// Answers of a lane that were not due.
-    late_replies: u64,
 }
 
 /// What this connection knows of a cluster.
@@ -154,6 +157,8 @@ impl Engine {
             slots: Slots::default(),
             lanes: Vec::new(),
             incoming: Incoming::Idle,
+            deferred: None,
+            spare: None,
             arrival: None,
             work: None,
             effects: VecDeque::new(),
@@ -161,7 +166,6 @@ impl Engine {
             closing: None,
             starved: None,
             starving: None,
-            late_replies: 0,
         }
     }
 

@@ -12,6 +12,7 @@ use skein_protocol::passage::{self, Announce, Next, Passage};
 use skein_protocol::rewrite::{Rewritten, rewrite};
 use skein_protocol::varint::{narrow, wide};
 
+use super::incoming::Incoming;
 use super::lanes::{LaneId, Purpose, STARVED, write};
 use super::plan::PlanId;
 use super::slots::{SlotId, SlotState};
@@ -113,7 +114,6 @@ impl Engine {
         };
         let first = self.lanes.get(usize::from(id.0)).and_then(|lane| lane.tickets.front());
         let Some(ticket) = first.filter(|ticket| ticket.correlation == head.correlation) else {
-            self.late_replies += 1;
             return Err(Fault::Correlation {
                 found: head.correlation,
                 expected: first.map(|ticket| ticket.correlation),
@@ -168,8 +168,9 @@ impl Engine {
             return Ok(Reply::Then(Move::Wait));
         }
         if self.slots.get_mut(slot).is_some_and(|slot| matches!(slot.state, SlotState::Arriving)) {
-            // Nobody can answer what has not been asked to its end.
-            return Err(Fault::Early);
+            // Nobody can answer what has not been asked to its end, though the shell may have sent that before it said so.
+            let ended = matches!(&self.incoming, Incoming::Passing { passage, .. } if passage.rest() == 0);
+            return if ended { Ok(Reply::Then(Move::Wait)) } else { Err(Fault::Early) };
         }
         let Some(plan) = self.plans.get(plan_id) else { return Ok(Reply::Then(Move::Wait)) };
         let (key, growth) = (plan.key, plan.path.growth(Direction::ToClient));
@@ -223,7 +224,7 @@ impl Engine {
         let message = plan.response;
         let rewritten = rewrite(message.layout, message.wants, body, &mut editor, &mut Outline::off());
         let rewritten = rewritten.map_err(Fault::Malformed)?;
-        let (key, request, outline) = (plan.key, asked.head, std::mem::take(&mut asked.outline));
+        let key = plan.key;
         self.pop_ticket(now, id);
         if let Some(lane) = self.lane_mut(id) {
             lane.reserved = None;
@@ -233,9 +234,8 @@ impl Engine {
             self.login.judged(seen.error);
         }
         let whole = head.length + narrow(frame::LENGTH);
-        if key == ApiKey::FIND_COORDINATOR && seen.memo.unlisted > 0 {
-            // A coordinator that clients cannot reach is none: they ask again until its address is declared.
-            self.refuse(slot, &request, &outline, Code::COORDINATOR_NOT_AVAILABLE);
+        if hides_coordinator(key, &seen) {
+            self.refuse(slot, Code::COORDINATOR_NOT_AVAILABLE);
             return Ok(Reply::Then(Move::Take(whole)));
         }
         match rewritten {
@@ -266,6 +266,11 @@ impl Engine {
         }
         need(head)
     }
+}
+
+/// A coordinator that clients cannot reach is none: they ask again until its address is declared.
+pub(super) fn hides_coordinator(key: ApiKey, seen: &Seen) -> bool {
+    key == ApiKey::FIND_COORDINATOR && seen.memo.unlisted > 0
 }
 
 fn need(head: &ReplyHead) -> Move {

@@ -36,13 +36,9 @@ impl Engine {
     }
 
     fn arriving(&self) -> Arriving {
-        let mut incoming = &self.incoming;
-        while let Incoming::Deferred(_, before) = incoming {
-            incoming = before;
-        }
-        match incoming {
+        match self.incoming {
             Incoming::Passing { .. } | Incoming::Counting { .. } => Arriving::Body,
-            Incoming::Idle | Incoming::Reserved { .. } | Incoming::Deferred(..) => Arriving::Nothing,
+            Incoming::Idle | Incoming::Reserved { .. } => Arriving::Nothing,
         }
     }
 

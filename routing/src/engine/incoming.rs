@@ -6,6 +6,7 @@ mod sending;
 
 use std::time::Instant;
 
+use bytes::Bytes;
 use skein_protocol::code::Code;
 use skein_protocol::frame::{self, Head};
 use skein_protocol::passage::Passage;
@@ -18,6 +19,7 @@ use super::slots::{SlotId, SlotState};
 use super::{Effect, Engine, Move, Need, Out, Reason};
 use crate::budget::{Grown, Reserved};
 use crate::path::Seen;
+use crate::router::Lost;
 
 /// Requests up to this size sit in the read buffer while they are completed; larger ones take from the process's budget.
 const FITS_BUFFER: u32 = 256 << 10;
@@ -29,10 +31,18 @@ pub(super) enum Incoming {
     Passing { passage: Box<Passage>, slot: SlotId, plan: PlanId, lane: LaneId, seen: Seen },
     /// One that is counted off; a code answers it.
     Counting { passage: Box<Passage>, slot: SlotId, after: After, seen: Seen },
-    /// What follows the bytes that were told to be kept, and what was arriving.
-    Deferred(Move, Box<Incoming>),
     /// One that is being completed, with the memory that is held for it.
     Reserved { memory: Reserved },
+}
+
+impl Incoming {
+    /// The bytes of a request that was completed, with the memory that was taken for it until they are dropped.
+    pub(super) fn with(self, bytes: Bytes) -> Bytes {
+        match self {
+            Self::Reserved { memory } => memory.with(bytes),
+            Self::Idle | Self::Passing { .. } | Self::Counting { .. } => bytes,
+        }
+    }
 }
 
 /// What answers a request that was counted off.
@@ -40,8 +50,8 @@ pub(super) enum Incoming {
 pub(super) enum After {
     /// This code.
     Code(Code),
-    /// Whatever stands for a broker that is lost before it could act.
-    Lost,
+    /// Whatever stands for a broker that is lost.
+    Lost(Lost),
 }
 
 /// What a look at the client's next bytes led to.
@@ -57,10 +67,7 @@ pub(super) enum Step {
 impl Engine {
     /// Says what becomes of what the client has sent. `input` starts where the last move ended.
     pub fn from_client(&mut self, now: Instant, input: &mut [u8]) -> Move {
-        if let Incoming::Deferred(..) = self.incoming
-            && let Incoming::Deferred(then, before) = std::mem::replace(&mut self.incoming, Incoming::Idle)
-        {
-            self.incoming = *before;
+        if let Some(then) = self.deferred.take() {
             return then;
         }
         let mut kept: Option<(u32, LaneId)> = None;
@@ -77,7 +84,7 @@ impl Engine {
             let step = match self.incoming {
                 Incoming::Passing { .. } => self.pass_request(now, ahead),
                 Incoming::Counting { .. } => self.count_off(ahead),
-                Incoming::Idle | Incoming::Reserved { .. } | Incoming::Deferred(..) => self.begin(now, ahead),
+                Incoming::Idle | Incoming::Reserved { .. } => self.begin(now, ahead),
             };
             match step {
                 Step::Again => {}
@@ -102,8 +109,7 @@ impl Engine {
     /// What was kept goes first; the rest is told at the next call.
     fn defer_request(&mut self, kept: Option<(u32, LaneId)>, then: Move) -> Move {
         let Some((bytes, lane)) = kept else { return then };
-        let before = std::mem::replace(&mut self.incoming, Incoming::Idle);
-        self.incoming = Incoming::Deferred(then, Box::new(before));
+        self.deferred = Some(then);
         Move::Keep(bytes, Out::Lane(lane))
     }
 
@@ -151,6 +157,23 @@ impl Engine {
                 Some(node) => self.end(Reason::NoSuchNode(node)),
                 None => self.end(Reason::Unreachable),
             },
+        }
+    }
+
+    /// Nothing of a request is arriving any more; gives what was.
+    pub(super) fn arrived(&mut self) -> Incoming {
+        (self.arrival, self.starving) = (None, None);
+        std::mem::replace(&mut self.incoming, Incoming::Idle)
+    }
+
+    /// Memory for a passage: that of the last one, if there was one.
+    fn boxed(&mut self, passage: Passage) -> Box<Passage> {
+        match self.spare.take() {
+            Some(mut spare) => {
+                *spare = passage;
+                spare
+            }
+            None => Box::new(passage),
         }
     }
 

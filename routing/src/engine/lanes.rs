@@ -142,11 +142,24 @@ impl Lane {
         }
     }
 
+    /// The slot of the first request, if it is a client's.
+    fn next_slot(&self) -> Option<SlotId> {
+        match self.tickets.front()?.purpose {
+            Purpose::Slot(slot, _) => Some(slot),
+            Purpose::Leg(_) | Purpose::Own(_) => None,
+        }
+    }
+
     /// The last request turned out to have no answer.
+    pub(super) fn silence_last(&mut self) {
+        self.drop_last();
+        self.silent = Some(self.asked);
+    }
+
+    /// The last request never goes out whole.
     pub(super) fn drop_last(&mut self) {
         self.tickets.pop_back();
         self.asked -= 1;
-        self.silent = Some(self.asked);
         if self.tickets.is_empty() {
             self.due = None;
         }
@@ -254,16 +267,24 @@ impl Engine {
             // The rest of its body is still to be counted off.
             return;
         }
-        let (head, outline) = (slot.head, std::mem::take(&mut slot.outline));
-        match loss::code(head.key, lost) {
-            Some(code) => self.refuse(id, &head, &outline, code),
-            None => self.set(id, SlotState::Doomed(Reason::NoAnswer { key: head.key })),
+        self.answer_lost(id, lost);
+    }
+
+    /// Answers a request whose broker is lost; the connection ends at its turn if no code says so.
+    pub(super) fn answer_lost(&mut self, id: SlotId, lost: Lost) {
+        let Some(slot) = self.slots.get_mut(id) else { return };
+        let key = slot.head.key;
+        match loss::code(key, lost) {
+            Some(code) => self.refuse(id, code),
+            None => self.set(id, SlotState::Doomed(Reason::NoAnswer { key })),
         }
     }
 
     /// Answers a request with a code; if its API has no place for one, the connection ends at its turn.
-    pub(super) fn refuse(&mut self, id: SlotId, head: &frame::Head, outline: &Outline, code: Code) {
-        match answer::refusal(head.key, head.version, head.correlation, outline, code) {
+    pub(super) fn refuse(&mut self, id: SlotId, code: Code) {
+        let Some(slot) = self.slots.get_mut(id) else { return };
+        let (head, outline) = (slot.head, std::mem::take(&mut slot.outline));
+        match answer::refusal(head.key, head.version, head.correlation, &outline, code) {
             Some(frame) => {
                 self.effects.push_back(Effect::Note(Note::Refused(head.key, code)));
                 self.answered(id, &frame);
@@ -272,11 +293,23 @@ impl Engine {
         }
     }
 
-    /// Lanes whose answer is late are hung up.
+    /// A request names only what has changed: no answer could be made from it.
+    pub(super) fn forget_outline(&mut self, id: SlotId) {
+        if let Some(slot) = self.slots.get_mut(id) {
+            slot.outline = Outline::off();
+        }
+    }
+
+    /// Lanes whose answer is late are hung up; one whose answer waits for its turn is given more time.
     pub(super) fn late_lanes(&mut self, now: Instant) {
+        let margin = self.door.limits.answer_margin;
         for index in 0..self.lanes.len() {
-            let late = self.lanes.get(index).is_some_and(|lane| lane.due.is_some_and(|due| due <= now));
-            if let (true, Ok(index)) = (late, u16::try_from(index)) {
+            let Some(lane) = self.lanes.get_mut(index).filter(|lane| lane.due.is_some_and(|due| due <= now)) else {
+                continue;
+            };
+            if lane.is_coming && lane.next_slot().is_some_and(|slot| !self.slots.is_first(slot)) {
+                lane.due = now.checked_add(margin);
+            } else if let Ok(index) = u16::try_from(index) {
                 self.effects.push_back(Effect::Hang(LaneId(index), Fault::Late));
                 self.lane_lost(now, LaneId(index));
             }

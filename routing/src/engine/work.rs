@@ -10,16 +10,17 @@ use bytes::Bytes;
 use skein_filters::{Edge, Tag};
 use skein_protocol::Malformed;
 use skein_protocol::Meanings;
+use skein_protocol::code::Code;
 use skein_protocol::frame::{self, Head};
 use skein_protocol::ids::{Direction, VirtualNodeId};
 use skein_protocol::outline::{OUTLINED, Outline};
 use skein_protocol::rewrite::{Rewritten, rewrite};
 use skein_protocol::table::Table;
 
-use super::lanes::{LaneId, LaneState, Purpose, Ticket, framed, write};
+use super::answers::hides_coordinator;
+use super::lanes::{LaneState, Purpose, Ticket, framed, write};
 use super::slots::{SlotId, SlotState};
-use super::{Effect, Engine, Reason};
-use crate::apis::loss;
+use super::{Effect, Engine};
 use crate::graph::{Descent, Level, Manner};
 use crate::path::{Seen, Translator};
 use crate::router::{Leg, Lost, Reply, Request, Step, Then};
@@ -74,6 +75,7 @@ impl Engine {
         &mut self, now: Instant, head: &Head, mut body: Vec<u8>, edges: Vec<Arc<dyn Edge>>, level: &Arc<Level>,
         at: Option<VirtualNodeId>,
     ) -> Result<(), Malformed> {
+        let completed = self.arrived();
         let mut outline = Outline::default();
         translate(&edges, head, Direction::ToBroker, self.only_tag(), &mut body, &mut outline)?;
         let slot = self.slots.push(*head, outline);
@@ -82,7 +84,7 @@ impl Engine {
         }
         let root = Task { level: Arc::clone(level), parent: None, then: None, replies: Vec::new(), left: 0 };
         self.work = Some(Work { slot, head: *head, edges, tasks: vec![root], legs: Vec::new(), steps: 0 });
-        let request = Request { head: *head, at, frame: Bytes::from(body) };
+        let request = Request { head: *head, at, frame: completed.with(Bytes::from(body)) };
         let step = level.router.route(request, &self.client);
         self.run(now, 0, step);
         Ok(())
@@ -111,11 +113,9 @@ impl Engine {
                 self.set(slot, SlotState::Silent);
             }
             Step::Refuse(code) if is_root => {
-                let (slot, head) = (work.slot, work.head);
+                let slot = work.slot;
                 self.work = None;
-                let outline =
-                    self.slots.get_mut(slot).map(|slot| std::mem::take(&mut slot.outline)).unwrap_or_default();
-                self.refuse(slot, &head, &outline, code);
+                self.refuse(slot, code);
             }
             Step::Silence | Step::Refuse(_) => self.deliver(now, task, Err(Lost::Unsent)),
             Step::Send { legs, .. } if legs.is_empty() => self.deliver(now, task, Err(Lost::Unsent)),
@@ -193,20 +193,13 @@ impl Engine {
         } else {
             lane.queued.push(frame);
         }
-        let _: LaneId = id;
     }
 
-    /// A leg that went to a broker is answered or lost. A second reply to one is ignored and counted.
+    /// A leg that went to a broker is answered or lost. A second reply to one is ignored.
     pub(super) fn leg_done(&mut self, now: Instant, leg: usize, reply: Reply) {
-        let Some(work) = &mut self.work else {
-            self.late_replies += 1;
-            return;
-        };
+        let Some(work) = &mut self.work else { return };
         let head = work.head;
-        let Some(sent) = work.legs.get_mut(leg).filter(|sent| !sent.done) else {
-            self.late_replies += 1;
-            return;
-        };
+        let Some(sent) = work.legs.get_mut(leg).filter(|sent| !sent.done) else { return };
         sent.done = true;
         let (task, index, edges, cluster) = (sent.task, sent.index, std::mem::take(&mut sent.edges), sent.to.cluster);
         let tag = self.tag(cluster);
@@ -243,31 +236,32 @@ impl Engine {
         let slot = work.slot;
         let edges = std::mem::take(&mut work.edges);
         self.work = None;
-        match up(&edges, &head, self.only_tag(), reply) {
-            Ok(frame) => {
-                let mut frame = frame.to_vec();
+        match reply.and_then(|frame| translated_up(&edges, &head, self.only_tag(), &frame)) {
+            Ok((mut frame, seen)) => {
+                self.note_unlisted(&seen.memo);
+                if hides_coordinator(head.key, &seen) {
+                    return self.refuse(slot, Code::COORDINATOR_NOT_AVAILABLE);
+                }
                 write(&mut frame, 0, head.correlation.to_be_bytes());
                 self.answered(slot, &frame);
             }
-            Err(lost) => {
-                let outline =
-                    self.slots.get_mut(slot).map(|slot| std::mem::take(&mut slot.outline)).unwrap_or_default();
-                match loss::code(head.key, lost) {
-                    Some(code) => self.refuse(slot, &head, &outline, code),
-                    None => self.set(slot, SlotState::Doomed(Reason::NoAnswer { key: head.key })),
-                }
-            }
+            Err(lost) => self.answer_lost(slot, lost),
         }
     }
 }
 
-/// Brings a reply up over some edges. An answer that is malformed counts as lost.
+/// Brings a reply up over some edges.
 fn up(edges: &[Arc<dyn Edge>], head: &Head, tag: Option<Tag>, reply: Reply) -> Reply {
-    let mut frame = reply?.to_vec();
-    match translate(edges, head, Direction::ToClient, tag, &mut frame, &mut Outline::off()) {
-        Ok(_) => Ok(Bytes::from(frame)),
-        Err(_) => Err(Lost::Unknown),
-    }
+    translated_up(edges, head, tag, &reply?).map(|(frame, _)| Bytes::from(frame))
+}
+
+/// An answer that is malformed counts as lost.
+fn translated_up(
+    edges: &[Arc<dyn Edge>], head: &Head, tag: Option<Tag>, frame: &Bytes,
+) -> Result<(Vec<u8>, Seen), Lost> {
+    let mut frame = frame.to_vec();
+    let seen = translate(edges, head, Direction::ToClient, tag, &mut frame, &mut Outline::off());
+    seen.map(|seen| (frame, seen)).map_err(|_| Lost::Unknown)
 }
 
 /// Runs edges over a complete frame.

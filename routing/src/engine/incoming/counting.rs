@@ -11,7 +11,6 @@ use skein_protocol::varint::narrow;
 use skein_protocol::{Meaning, Meanings};
 
 use super::{After, Engine, Incoming, LaneId, Move, Out, Reason, SlotId, SlotState, Step};
-use crate::apis::loss;
 use crate::path::Seen;
 use crate::router::Lost;
 
@@ -21,8 +20,8 @@ impl Engine {
         let Some(layout) = Table::get().layout(head.key, head.version, Direction::ToBroker) else {
             return self.end(Reason::NotOffered { key: head.key.0, version: head.version });
         };
-        let wants = OUTLINED.and(Meanings::of(&[Meaning::Acks]));
-        let passage = Box::new(Passage::new(layout, head.length, wants));
+        let wants = OUTLINED.and(Meanings::of(&[Meaning::Acks, Meaning::SessionEpoch]));
+        let passage = self.boxed(Passage::new(layout, head.length, wants));
         let slot = self.slots.push(*head, Outline::default());
         self.arrives(now, head.length);
         self.incoming = Incoming::Counting { passage, slot, after, seen: Seen::default() };
@@ -31,73 +30,72 @@ impl Engine {
 
     /// Goes on with a request that is counted off.
     pub(super) fn count_off(&mut self, input: &mut [u8]) -> Step {
-        let Incoming::Counting { passage, slot, after, seen } = &mut self.incoming else {
+        let Incoming::Counting { passage, slot, seen, .. } = &mut self.incoming else {
             return Step::Then(Move::Wait);
         };
-        let (slot, after) = (*slot, *after);
-        let Some(asked) = self.slots.get_mut(slot) else { return Step::Then(Move::Wait) };
+        let Some(asked) = self.slots.get_mut(*slot) else { return Step::Then(Move::Wait) };
         match passage.next(input, &mut Counter { seen }, &mut asked.outline) {
             Ok(Next::Need(bytes)) => Step::Then(Move::Need(bytes)),
             Ok(Next::Keep(bytes)) => Step::Then(Move::Take(bytes)),
             Ok(Next::Put { skip, .. }) => Step::Then(Move::Take(skip)),
             Ok(Next::Zeros(_)) => Step::Again,
             Ok(Next::End) => {
-                let silent = seen.silent;
-                let (head, outline) = (asked.head, std::mem::take(&mut asked.outline));
-                self.incoming = Incoming::Idle;
-                self.arrival = None;
-                self.counted_off(slot, &head, &outline, after, silent.then_some(Silence));
+                if let Incoming::Counting { passage, slot, after, seen } = self.arrived() {
+                    self.spare = Some(passage);
+                    self.counted_off(slot, after, &seen);
+                }
                 Step::Again
             }
             Err(malformed) => {
-                self.incoming = Incoming::Idle;
+                self.arrived();
                 self.slots.drop_last();
                 self.end(Reason::Malformed(malformed))
             }
         }
     }
 
-    fn counted_off(&mut self, slot: SlotId, head: &Head, outline: &Outline, after: After, silence: Option<Silence>) {
-        let code = match after {
-            After::Code(code) => Some(code),
-            After::Lost => loss::code(head.key, Lost::Unsent),
-        };
-        match (silence, code) {
-            (Some(Silence), _) => self.set(slot, SlotState::Doomed(Reason::Unacknowledged)),
-            (None, Some(code)) => self.refuse(slot, head, outline, code),
-            (None, None) => self.set(slot, SlotState::Doomed(Reason::NoAnswer { key: head.key })),
+    fn counted_off(&mut self, slot: SlotId, after: After, seen: &Seen) {
+        if seen.silent {
+            // Closing is how a broker says that such a Produce failed.
+            return self.set(slot, SlotState::Doomed(Reason::Unacknowledged));
+        }
+        if seen.incremental {
+            self.forget_outline(slot);
+        }
+        match after {
+            After::Code(code) => self.refuse(slot, code),
+            After::Lost(lost) => self.answer_lost(slot, lost),
         }
     }
 
     /// The lane that a request was passing to is lost: the rest is counted off.
     pub(in crate::engine) fn incoming_lost(&mut self, id: LaneId) {
         self.incoming = lost(std::mem::replace(&mut self.incoming, Incoming::Idle), id);
+        self.deferred = self.deferred.take().map(|then| match then {
+            Move::Put(bytes, _, Out::Lane(lane)) | Move::Keep(bytes, Out::Lane(lane)) if lane == id => {
+                Move::Take(bytes)
+            }
+            Move::Zeros(_, Out::Lane(lane)) if lane == id => Move::Take(0),
+            then @ (Move::Need(_)
+            | Move::Keep(..)
+            | Move::Put(..)
+            | Move::Zeros(..)
+            | Move::Take(_)
+            | Move::Wait
+            | Move::Close(_)
+            | Move::Hang(_)) => then,
+        });
     }
 }
 
 /// What becomes of a request that is arriving when a lane is lost.
 fn lost(incoming: Incoming, id: LaneId) -> Incoming {
     match incoming {
-        // The broker never had all of it, so it cannot have acted.
         Incoming::Passing { passage, slot, lane, seen, .. } if lane == id => {
-            Incoming::Counting { passage, slot, after: After::Lost, seen }
-        }
-        Incoming::Deferred(then, before) => {
-            let before = Box::new(lost(*before, id));
-            let goes_there = |out: Out| out == Out::Lane(id);
-            let then = match then {
-                Move::Put(bytes, _, out) | Move::Keep(bytes, out) if goes_there(out) => Move::Take(bytes),
-                Move::Zeros(_, out) if goes_there(out) => Move::Take(0),
-                then @ (Move::Need(_)
-                | Move::Keep(..)
-                | Move::Put(..)
-                | Move::Zeros(..)
-                | Move::Take(_)
-                | Move::Wait
-                | Move::Close(_)
-                | Move::Hang(_)) => then,
-            };
-            Incoming::Deferred(then, before)
+            // A broker that was not to have all of it yet cannot have acted; one that was to may have, whether or not the
+            // end has come.
+            let lost = if passage.rest() > 0 { Lost::Unsent } else { Lost::Unknown };
+            Incoming::Counting { passage, slot, after: After::Lost(lost), seen }
         }
         incoming @ (Incoming::Idle
         | Incoming::Passing { .. }
@@ -106,9 +104,6 @@ fn lost(incoming: Incoming, id: LaneId) -> Incoming {
     }
 }
 
-/// A request that wants no answer.
-struct Silence;
-
 /// Looks at a request that is counted off.
 pub(super) struct Counter<'a> {
     pub(super) seen: &'a mut Seen,
@@ -116,8 +111,10 @@ pub(super) struct Counter<'a> {
 
 impl Editor for Counter<'_> {
     fn edit(&mut self, fact: &'static Fact, value: Value<'_>) -> Edit {
-        if let (Meaning::Acks, Value::Int(acks)) = (fact.meaning, value) {
-            self.seen.silent = acks == 0;
+        match (fact.meaning, value) {
+            (Meaning::Acks, Value::Int(acks)) => self.seen.silent = acks == 0,
+            (Meaning::SessionEpoch, Value::Int(epoch)) => self.seen.incremental = epoch > 0,
+            _ => {}
         }
         Edit::Keep
     }

@@ -13,7 +13,7 @@ use skein_protocol::varint::{narrow, wide};
 use skein_protocol::{Malformed, Meanings};
 
 use super::counting::Counter;
-use super::{Engine, Incoming, Move, Need, Reason, Step};
+use super::{Engine, Move, Need, Reason, Step};
 use crate::apis::api_versions;
 use crate::path::Seen;
 use crate::topology::ClusterIndex;
@@ -44,8 +44,7 @@ impl Engine {
         if let Some((name, version)) = asked.software {
             self.client.software = Some((Arc::from(name), Arc::from(version)));
         }
-        self.incoming = Incoming::Idle;
-        self.arrival = None;
+        self.arrived();
         let slot = self.slots.push(*head, Outline::off());
         self.answered(slot, &answer);
         Step::Then(Move::Take(narrow(frame::LENGTH) + head.length))

@@ -14,6 +14,7 @@ use crate::apis::{manner, metadata};
 use crate::engine::lanes::{LaneState, Purpose, Ticket, framed, write};
 use crate::graph::{Descent, Manner};
 use crate::path::{Lengths, Seen, Translator};
+use crate::router::Lost;
 use crate::topology::Destination;
 
 /// A fetch whose answer must be completed asks for no more than this.
@@ -37,7 +38,7 @@ impl Engine {
         match self.reach(now, lane) {
             LaneState::Up => {}
             LaneState::Idle | LaneState::Dialling => {
-                return Step::Then(if self.effects.is_empty() { Move::Wait } else { Move::Take(0) });
+                return self.once_dialled();
             }
             LaneState::Failed(_) if login => return self.end(Reason::Unreachable),
             LaneState::Failed(_)
@@ -47,13 +48,13 @@ impl Engine {
                 let any = self.lane(Destination { node: None, ..to });
                 match self.reach(now, any) {
                     LaneState::Up => lane = any,
-                    LaneState::Failed(_) => return self.refuse_arriving(now, head, After::Lost),
+                    LaneState::Failed(_) => return self.refuse_arriving(now, head, After::Lost(Lost::Unsent)),
                     LaneState::Idle | LaneState::Dialling => {
-                        return Step::Then(if self.effects.is_empty() { Move::Wait } else { Move::Take(0) });
+                        return self.once_dialled();
                     }
                 }
             }
-            LaneState::Failed(_) => return self.refuse_arriving(now, head, After::Lost),
+            LaneState::Failed(_) => return self.refuse_arriving(now, head, After::Lost(Lost::Unsent)),
         }
         match manner {
             Manner::Stream => self.stream(now, head, plan_id, lane, input),
@@ -61,11 +62,18 @@ impl Engine {
         }
     }
 
+    /// Waits for a lane that is being dialled, or is to be.
+    fn once_dialled(&self) -> Step {
+        Step::Then(if self.effects.is_empty() { Move::Wait } else { Move::Take(0) })
+    }
+
     /// Without credentials of its own Skein asks on the client's lane, once, behind its login.
     fn ask_on_lane(&mut self, now: Instant, to: Destination) -> Step {
         let id = self.lane(to);
-        if self.reach(now, id) != LaneState::Up {
-            return Step::Then(if self.effects.is_empty() { Move::Wait } else { Move::Take(0) });
+        match self.reach(now, id) {
+            LaneState::Up => {}
+            LaneState::Idle | LaneState::Dialling => return self.once_dialled(),
+            LaneState::Failed(_) => return self.end(Reason::Unreachable),
         }
         let offered =
             self.view(to.cluster).and_then(|view| view.topology.offer.as_ref()?.apis.get(&ApiKey::METADATA).copied());
@@ -120,8 +128,8 @@ impl Engine {
             lane.push(now, Ticket { correlation, purpose: Purpose::Slot(slot, plan_id), grant });
         }
         self.arrives(now, head.length);
-        self.incoming =
-            Incoming::Passing { passage: Box::new(passage), slot, plan: plan_id, lane: id, seen: Seen::default() };
+        let passage = self.boxed(passage);
+        self.incoming = Incoming::Passing { passage, slot, plan: plan_id, lane: id, seen: Seen::default() };
         Step::Kept(narrow(frame::LENGTH), id)
     }
 
@@ -130,8 +138,8 @@ impl Engine {
         let Incoming::Passing { passage, slot, plan, lane, seen } = &mut self.incoming else {
             return Step::Then(Move::Wait);
         };
-        let (id, slot, plan_id) = (*lane, *slot, *plan);
-        let (Some(plan), Some(asked)) = (self.plans.get(plan_id), self.slots.get_mut(slot)) else {
+        let (id, slot) = (*lane, *slot);
+        let (Some(plan), Some(asked)) = (self.plans.get(*plan), self.slots.get_mut(slot)) else {
             return Step::Then(Move::Wait);
         };
         let tag = self.views.iter().find(|view| view.cluster == plan.path.to.cluster).and_then(|view| view.tag);
@@ -142,15 +150,15 @@ impl Engine {
             Ok(Next::Put { skip, put }) => Step::Then(Move::Put(skip, put, Out::Lane(id))),
             Ok(Next::Zeros(bytes)) => Step::Then(Move::Zeros(bytes, Out::Lane(id))),
             Ok(Next::End) => {
-                let seen = std::mem::take(seen);
-                self.incoming = Incoming::Idle;
-                self.arrival = None;
-                self.sent(now, id, slot, &seen);
+                if let Incoming::Passing { passage, seen, .. } = self.arrived() {
+                    self.spare = Some(passage);
+                    self.sent(now, id, slot, &seen);
+                }
                 Step::Again
             }
             Err(malformed) => {
                 // Part of it has gone out: nothing can follow it on that lane, but what was asked before is still answered.
-                self.incoming = Incoming::Idle;
+                self.arrived();
                 if let Some(lane) = self.lane_mut(id) {
                     lane.drop_last();
                 }
@@ -165,16 +173,15 @@ impl Engine {
         let grant = self.door.limits.answer_margin + Duration::from_millis(u64::from(seen.wait_ms));
         let Some(lane) = self.lane_mut(id) else { return };
         if seen.silent {
-            lane.drop_last();
+            lane.silence_last();
             return self.set(slot, SlotState::Silent);
         }
         lane.grant_last(now, grant);
         if let Some(asked) = self.slots.get_mut(slot) {
             asked.state = SlotState::Asked;
-            if seen.incremental {
-                // It names only what has changed: no answer could be made from it.
-                asked.outline = Outline::off();
-            }
+        }
+        if seen.incremental {
+            self.forget_outline(slot);
         }
     }
 
@@ -200,10 +207,9 @@ impl Engine {
         if seen.replica {
             return self.end(Reason::Replica { key: head.key });
         }
-        self.incoming = Incoming::Idle;
-        self.arrival = None;
         let Some(lane) = self.lane_mut(id) else { return Step::Then(Move::Wait) };
         let correlation = lane.correlation();
+        let completed = self.arrived();
         let slot = self.slots.push(*head, outline);
         let margin = self.door.limits.answer_margin;
         if let Some(lane) = self.lane_mut(id) {
@@ -218,7 +224,7 @@ impl Engine {
             }
             Rewritten::Anew(mut bytes) => {
                 write(&mut bytes, frame::CORRELATION, correlation.to_be_bytes());
-                self.effects.push_back(Effect::Send(id, framed(&bytes)));
+                self.effects.push_back(Effect::Send(id, completed.with(framed(&bytes))));
                 Step::Then(Move::Take(whole))
             }
         }
@@ -235,8 +241,6 @@ impl Engine {
             return Step::Then(Move::Wait);
         }
         let body = input.get(frame::LENGTH..frame::LENGTH + wide(head.length)).unwrap_or(&[]).to_vec();
-        self.incoming = Incoming::Idle;
-        self.arrival = None;
         if let Err(malformed) = self.start_work(now, head, body, edges, &level, at) {
             return self.end(Reason::Malformed(malformed));
         }

@@ -1,0 +1,62 @@
+//! Memory for what is completed.
+
+use std::time::Duration;
+
+use skein_protocol::ids::ApiKey;
+use skein_protocol::messages::{self, MetadataRequest, StrBytes, TopicName, metadata_request::MetadataRequestTopic};
+use skein_routing::engine::{Effect, Move};
+use skein_routing::graph::LoginMode;
+
+use crate::kit::{LANE, Story, disguised, framed};
+
+/// A Metadata request for so many topics.
+fn metadata(topics: usize) -> Vec<u8> {
+    let topic = |number| {
+        let name = TopicName(StrBytes::from_string(format!("a-topic-with-a-rather-long-name-{number:08}")));
+        MetadataRequestTopic::default().with_name(Some(name))
+    };
+    let request = MetadataRequest::default().with_topics(Some((0..topics).map(topic).collect()));
+    framed(&messages::request(ApiKey::METADATA, 12, 7, "client", &request).unwrap())
+}
+
+/// A connection whose lane is up, a request of some 450 KiB, and the end of it that has not come yet.
+fn large() -> (Story, Vec<u8>, Vec<u8>) {
+    let mut story = Story::to(disguised(), LoginMode::None);
+    let mut request = metadata(10_000);
+    let rest = request.split_off(300 << 10);
+    story.says(&mut request);
+    story.is_up(LANE);
+    (story, request, rest)
+}
+
+#[test]
+fn it_is_taken_for_what_has_come_and_held_until_that_has_been_sent() {
+    let (mut story, mut request, mut rest) = large();
+    let all = story.requests.left();
+    assert!(matches!(story.says(&mut request), Move::Need(_)));
+    let taken = all - story.requests.left();
+    assert_eq!(taken, 2 * (300 << 10));
+    request.append(&mut rest);
+    let whole = u32::try_from(request.len()).unwrap();
+    assert_eq!(story.engine.from_client(story.now, &mut request), Move::Take(whole));
+    let Some(Effect::Send(LANE, frame)) = story.engine.poll() else { panic!("nothing is sent") };
+    assert_eq!(all - story.requests.left(), taken);
+    drop(frame);
+    assert_eq!(story.requests.left(), all);
+}
+
+#[test]
+fn while_there_is_none_the_client_waits_and_is_looked_at_again() {
+    let (mut story, mut request, mut rest) = large();
+    let taken = story.requests.reserve(8 << 20).unwrap();
+    assert_eq!(story.says(&mut request), Move::Wait);
+    assert!(story.engine.next_deadline().is_some());
+    story.passes(Duration::from_millis(20));
+    assert_eq!(story.says(&mut request), Move::Wait);
+    drop(taken);
+    story.passes(Duration::from_millis(20));
+    assert!(matches!(story.says(&mut request), Move::Need(_)));
+    request.append(&mut rest);
+    story.says(&mut request);
+    assert_eq!(story.reached(LANE).len(), 1);
+}
