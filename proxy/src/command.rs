@@ -1,14 +1,18 @@
 //! The `skein` command.
 
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use miette::IntoDiagnostic;
 use miette::WrapErr;
+use skein_config::Blueprint;
 use skein_routing::kind::Registry;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::app::App;
+use crate::explain::{Question, explain};
+use crate::picture::Picture;
 
 /// A Layer-7 Kafka proxy: many clusters, one to its clients.
 #[derive(Parser)]
@@ -25,6 +29,51 @@ enum Command {
         /// The configuration, TOML.
         file: PathBuf,
     },
+    /// Draws the graph that a file describes: virtual clusters, routers, clusters.
+    Graph {
+        /// The configuration, TOML.
+        file: PathBuf,
+        /// As what it is printed.
+        #[arg(long, value_enum, default_value_t)]
+        format: Drawing,
+    },
+    /// Says where a request goes, and why.
+    Explain {
+        /// The configuration, TOML.
+        file: PathBuf,
+        /// The API, by its name in Kafka or by its key.
+        #[arg(long)]
+        api: String,
+        /// The virtual cluster; may be left out where there is only one.
+        #[arg(long)]
+        virtual_cluster: Option<String>,
+        /// The API's version; the highest that Skein knows unless given.
+        #[arg(long)]
+        api_version: Option<i16>,
+        /// The node that it is sent to, as clients see it; the bootstrap address unless given.
+        #[arg(long)]
+        node: Option<i32>,
+        /// A topic, as clients see it.
+        #[arg(long)]
+        topic: Option<String>,
+    },
+    /// Prints completions for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Prints the manual page of the command, in roff: `skein man | man -l -`.
+    Man,
+}
+
+/// Formats of a drawing.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Drawing {
+    /// A Mermaid flowchart, for Markdown.
+    #[default]
+    Mermaid,
+    /// An SVG document.
+    Svg,
 }
 
 /// Runs the command with the kinds of router in `kinds`.
@@ -33,11 +82,29 @@ enum Command {
 /// What is wrong with the file, or what could not be bound.
 pub fn main(kinds: &Registry) -> miette::Result<()> {
     match Arguments::parse().command {
+        Command::Graph { file, format } => {
+            let picture = Picture::of(&read(&file, kinds)?);
+            print(&match format {
+                Drawing::Mermaid => picture.mermaid(),
+                Drawing::Svg => picture.svg(),
+            })
+        }
+        Command::Explain { file, api, virtual_cluster, api_version, node, topic } => {
+            let question = Question { virtual_cluster, api, version: api_version, node, topic };
+            print(&explain(&read(&file, kinds)?, &question)?)
+        }
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "skein", &mut script);
+            print(&String::from_utf8_lossy(&script))
+        }
+        Command::Man => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Arguments::command()).render(&mut page).into_diagnostic()?;
+            print(&String::from_utf8_lossy(&page))
+        }
         Command::Run { file } => {
-            let name = file.display().to_string();
-            let text =
-                std::fs::read_to_string(&file).into_diagnostic().wrap_err_with(|| format!("{name} cannot be read"))?;
-            let blueprint = skein_config::load(&name, &text, kinds)?;
+            let blueprint = read(&file, kinds)?;
             log_to_stderr();
             let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().into_diagnostic()?;
             runtime.block_on(async {
@@ -47,6 +114,21 @@ pub fn main(kinds: &Registry) -> miette::Result<()> {
                 Ok(())
             })
         }
+    }
+}
+
+/// Reads and compiles a configuration.
+fn read(file: &Path, kinds: &Registry) -> miette::Result<Blueprint> {
+    let name = file.display().to_string();
+    let text = std::fs::read_to_string(file).into_diagnostic().wrap_err_with(|| format!("{name} cannot be read"))?;
+    Ok(skein_config::load(&name, &text, kinds)?)
+}
+
+/// Prints a text; a reader that has had enough of it is no error.
+fn print(text: &str) -> miette::Result<()> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.into_diagnostic().wrap_err("standard output cannot be written"),
     }
 }
 

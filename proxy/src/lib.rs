@@ -13,8 +13,12 @@
 pub mod app;
 pub mod command;
 pub mod events;
+#[cfg(test)]
+mod example;
+pub mod explain;
 mod listen;
 mod outbox;
+pub mod picture;
 mod pool;
 mod session;
 mod source;

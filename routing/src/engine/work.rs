@@ -141,11 +141,11 @@ impl Engine {
         let Some(work) = &self.work else { return };
         let head = work.head;
         let Some(level) = work.tasks.get(task).map(|task| Arc::clone(&task.level)) else { return };
-        let Some(target) = level.routes.get(&leg.route) else { return self.reply(now, task, index, Err(Lost::Unsent)) };
+        let Some(route) = level.routes.get(&leg.route) else { return self.reply(now, task, index, Err(Lost::Unsent)) };
         let edges = vec![level.router.edge(leg.route)];
         let manner = Manner::Gather(frame::LONGEST);
         let mut body = leg.frame.to_vec();
-        match target.descend(&head, leg.at, &self.client, edges, manner) {
+        match route.target.descend(&head, leg.at, &self.client, edges, manner) {
             Descent::One { path, .. } => {
                 let edges = path.edges().to_vec();
                 let tag = self.tag(path.to.cluster);
