@@ -12,6 +12,7 @@ use layout::std_shapes::shapes::{Arrow, Element, ShapeKind};
 use layout::topo::layout::VisualGraph;
 use skein_config::Blueprint;
 use skein_config::blueprint::VirtualCluster;
+use skein_protocol::ids::RealNodeId;
 use skein_routing::graph::{Level, Target};
 
 /// What is drawn: virtual clusters, routers and clusters, and the routes between them.
@@ -60,10 +61,7 @@ impl Picture {
         match target {
             Target::Cluster(index) => {
                 let Some(cluster) = blueprint.clusters.get(usize::from(index.0)) else { return };
-                let to = self.place(Shape::Cluster, &cluster.name, || {
-                    let nodes: Vec<_> = cluster.nodes.iter().map(ToString::to_string).collect();
-                    vec![format!("nodes {}", nodes.join(", "))]
-                });
+                let to = self.place(Shape::Cluster, &cluster.name, || vec![nodes(&cluster.nodes)]);
                 self.arrows.insert((from, to, label));
             }
             Target::Router(level) => {
@@ -148,6 +146,17 @@ fn listeners(cluster: &VirtualCluster) -> Vec<String> {
     cluster.listeners.iter().map(|listener| format!("{} {}", listener.name, bootstrap(&listener.binds))).collect()
 }
 
+/// Node ids; of many only the ends.
+fn nodes(nodes: &[RealNodeId]) -> String {
+    let list = |nodes: &[RealNodeId]| nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match nodes {
+        [first, second, .., last] if nodes.len() > 8 => {
+            format!("{} nodes: {first}, {second} … {last}", nodes.len())
+        }
+        few => format!("nodes {}", list(few)),
+    }
+}
+
 /// Text between the quotes of a Mermaid label: what would end it, or would be taken for markup, is spelt out.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
@@ -188,6 +197,12 @@ mod tests {
         for name in ["main", "outer", "inner", "one", "nodes 1, 7, 1001", "only (0)"] {
             assert!(svg.contains(name), "{name} is missing");
         }
+    }
+
+    #[test]
+    fn of_many_nodes_only_the_ends_are_shown() {
+        let many: Vec<_> = (1..=200).map(RealNodeId).collect();
+        assert_eq!(nodes(&many), "200 nodes: 1, 2 … 200");
     }
 
     #[test]

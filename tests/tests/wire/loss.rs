@@ -6,12 +6,12 @@ use anyhow::{Result, ensure};
 use kafka_protocol::messages::{FetchRequest, ProduceRequest};
 use skein_tests::apis::{FETCH, PRODUCE};
 use skein_tests::batch::Batch;
-use skein_tests::fake::{Action, Gate};
+use skein_tests::fake::{Action, Fake, Gate};
 use skein_tests::process;
 use skein_tests::raw::request::{self, Place, Session};
 use skein_tests::raw::{Raw, Request};
 
-use crate::stage::{HANG, SOON, Stage, produced};
+use crate::stage::{HANG, REAL_CLUSTER, SOON, Stage, produced};
 
 /// The request was never sent: ask Metadata, try again.
 const NOT_LEADER: i16 = 6;
@@ -216,4 +216,17 @@ fn a_client_that_leaves_takes_its_link_with_it() -> Result<()> {
     assert!(!before.contains(&link), "a client has a link of its own");
     drop(raw);
     stage.fake.wait_closed(link, SOON)
+}
+
+#[test]
+fn it_starts_and_serves_with_only_the_last_bootstrap_address_alive() -> Result<()> {
+    let mut fake = Fake::start(REAL_CLUSTER, &[1, 7, 1001])?.topic("t", &[1001]);
+    for node in [1, 7] {
+        fake.kill(node)?;
+    }
+    let stage = Stage::before(fake)?;
+    let place = stage.place(0)?;
+    assert_eq!(produce(&mut stage.node(1001)?, 9, &place)?, 0);
+    // The address of a node that is gone still serves as bootstrap.
+    stage.serves_others()
 }
