@@ -13,6 +13,7 @@
 pub mod ask;
 pub mod asker;
 pub mod dial;
+pub mod inspect;
 
 pub use asker::{Asker, Known};
 pub use dial::{Unreached, connect};

@@ -12,6 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::app::App;
 use crate::explain::{Question, explain};
+use crate::live::{self, Weight};
 use crate::picture::Picture;
 
 /// A Layer-7 Kafka proxy: many clusters, one to its clients.
@@ -28,6 +29,14 @@ enum Command {
     Run {
         /// The configuration, TOML.
         file: PathBuf,
+    },
+    /// Says what is wrong with a file; with `--live`, also where it and the clusters disagree.
+    Check {
+        /// The configuration, TOML.
+        file: PathBuf,
+        /// Connects to the clusters and compares: nodes, addresses, versions.
+        #[arg(long)]
+        live: bool,
     },
     /// Draws the graph that a file describes: virtual clusters, routers, clusters.
     Graph {
@@ -82,6 +91,11 @@ enum Drawing {
 /// What is wrong with the file, or what could not be bound.
 pub fn main(kinds: &Registry) -> miette::Result<()> {
     match Arguments::parse().command {
+        Command::Check { file, live } => {
+            let blueprint = read(&file, kinds)?;
+            print(&format!("{} is sound\n", file.display()))?;
+            if live { check_live(&blueprint) } else { Ok(()) }
+        }
         Command::Graph { file, format } => {
             let picture = Picture::of(&read(&file, kinds)?);
             print(&match format {
@@ -122,6 +136,19 @@ fn read(file: &Path, kinds: &Registry) -> miette::Result<Blueprint> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).into_diagnostic().wrap_err_with(|| format!("{name} cannot be read"))?;
     Ok(skein_config::load(&name, &text, kinds)?)
+}
+
+/// Compares a blueprint with the clusters, and prints each finding.
+fn check_live(blueprint: &Blueprint) -> miette::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().into_diagnostic()?;
+    let findings = runtime.block_on(live::check(blueprint));
+    for finding in &findings {
+        print(&format!("{finding}\n"))?;
+    }
+    match findings.iter().filter(|finding| finding.weight == Weight::Fault).count() {
+        0 => Ok(()),
+        faults => Err(miette::miette!("{faults} of these would be noticed by clients")),
+    }
 }
 
 /// Prints a text; a reader that has had enough of it is no error.

@@ -17,6 +17,7 @@ pub mod events;
 mod example;
 pub mod explain;
 mod listen;
+pub mod live;
 mod outbox;
 pub mod picture;
 mod pool;

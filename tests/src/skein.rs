@@ -7,7 +7,7 @@ use std::{
     fs::{self, File},
     net::SocketAddr,
     path::{Path, PathBuf},
-    process::{Child, Stdio},
+    process::{Child, Output, Stdio},
     time::Duration,
 };
 
@@ -93,6 +93,19 @@ impl Drop for Skein {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Runs `skein WORD FILE OPTIONS` on a configuration, to its end.
+///
+/// # Errors
+/// It could not be started.
+pub fn command(config_toml: &str, word: &str, options: &[&str]) -> Result<Output> {
+    let file = workplace::run_dir(word)?.join("skein.toml");
+    fs::write(&file, config_toml)?;
+    let program = program()?;
+    let mut command = process::tethered(program.to_str().context("a path that is not UTF-8")?);
+    command.arg(word).arg(file).args(options).stdin(Stdio::null());
+    command.output().with_context(|| format!("running {}", program.display()))
 }
 
 /// `SKEIN_BIN`, or the binary `skein-under-test` that Cargo built for this test.

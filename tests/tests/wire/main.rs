@@ -6,6 +6,7 @@ mod broken;
 mod hostile;
 mod identity;
 mod kit;
+mod live;
 mod loss;
 mod order;
 mod producers;

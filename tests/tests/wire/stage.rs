@@ -107,7 +107,8 @@ impl Stage {
     }
 }
 
-fn config(id: &str, fake: &Fake, first_port: u16) -> Result<String> {
+/// One virtual cluster with an id, in front of a cluster.
+pub fn config(id: &str, fake: &Fake, first_port: u16) -> Result<String> {
     let bootstrap = serialized(&fake.bootstrap());
     let (nodes, end) = (first_port + 1, first_port + 10);
     Ok(format!(
