@@ -1,13 +1,18 @@
 //! The `skein` command.
 
+mod file;
+mod signals;
+
 use std::path::PathBuf;
+use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use miette::IntoDiagnostic;
-use miette::WrapErr;
+use clap::{Parser, Subcommand, ValueEnum};
+use miette::{IntoDiagnostic, WrapErr};
 use skein_routing::kind::Registry;
-use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
 
+use self::file::File;
+use self::signals::{Said, Signals};
 use crate::app::App;
 
 /// A Layer-7 Kafka proxy: many clusters, one to its clients.
@@ -20,49 +25,76 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Runs the proxy that a file describes, until SIGTERM or SIGINT.
+    /// Runs the proxy that a file describes, until SIGTERM or SIGINT. It is read again when it changes, and on SIGHUP.
     Run {
         /// The configuration, TOML.
         file: PathBuf,
+        /// How log lines look.
+        #[arg(long, value_enum, default_value_t = Log::Text)]
+        log: Log,
     },
 }
 
-/// Runs the command with the kinds of router in `kinds`.
+/// How log lines look.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Log {
+    /// For people.
+    Text,
+    /// One JSON object each.
+    Json,
+}
+
+/// Runs the command with the kinds of router in `kinds`. 0 after a drain, 1 if a second signal cut it short.
 ///
 /// # Errors
-/// What is wrong with the file, or what could not be bound.
-pub fn main(kinds: &Registry) -> miette::Result<()> {
+/// What is wrong with the file or with `SKEIN_LOG`, or what could not be bound.
+pub fn main(kinds: &Registry) -> miette::Result<ExitCode> {
     match Arguments::parse().command {
-        Command::Run { file } => {
-            let name = file.display().to_string();
-            let text =
-                std::fs::read_to_string(&file).into_diagnostic().wrap_err_with(|| format!("{name} cannot be read"))?;
-            let blueprint = skein_config::load(&name, &text, kinds)?;
-            log_to_stderr();
+        Command::Run { file, log } => {
+            let (file, configuration) = File::read(file, kinds)?;
+            log_to_stderr(log)?;
             let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().into_diagnostic()?;
-            runtime.block_on(async {
-                let app = App::start(blueprint)?;
-                stopped().await.into_diagnostic()?;
-                drop(app);
-                Ok(())
-            })
+            let ended = runtime.block_on(async {
+                let mut signals = Signals::new().into_diagnostic()?;
+                let app = App::start(configuration).await?;
+                Ok(run(app, file, &mut signals, kinds).await)
+            });
+            // A look-up of a name that hangs would keep the process.
+            runtime.shutdown_background();
+            ended
         }
     }
 }
 
-/// One line per event; `SKEIN_LOG` takes directives such as `debug` or `skein_proxy=trace`.
-fn log_to_stderr() {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("SKEIN_LOG");
-    let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+/// Serves until it is told to stop, and drains.
+async fn run(mut app: App, mut file: File, signals: &mut Signals, kinds: &Registry) -> ExitCode {
+    loop {
+        let said = tokio::select! {
+            said = signals.next() => said,
+            () = file.changed() => Said::Reload,
+        };
+        match said {
+            Said::Reload => file.reload(&mut app, kinds).await,
+            Said::Stop => break,
+        }
+    }
+    let again = async { while signals.next().await != Said::Stop {} };
+    tokio::select! {
+        () = app.drain() => ExitCode::SUCCESS,
+        () = again => ExitCode::FAILURE,
+    }
 }
 
-async fn stopped() -> std::io::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+/// One line per event; `SKEIN_LOG` takes directives such as `debug` or `skein_proxy=trace`.
+fn log_to_stderr(log: Log) -> miette::Result<()> {
+    let directives = std::env::var("SKEIN_LOG").unwrap_or_else(|_| "info".to_owned());
+    let filter = EnvFilter::try_new(&directives).into_diagnostic();
+    let filter =
+        filter.wrap_err_with(|| format!("SKEIN_LOG is `{directives}`; write `debug`, `skein_proxy=trace`, …"))?;
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match log {
+        Log::Text => lines.init(),
+        Log::Json => lines.json().init(),
     }
     Ok(())
 }

@@ -11,6 +11,8 @@ use skein_protocol::code::Code;
 use skein_protocol::ids::{ApiKey, VirtualNodeId};
 use skein_routing::engine::{Fault, Reason};
 
+use crate::app::Changes;
+
 /// Who a connection is, in every line about it.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
@@ -22,12 +24,37 @@ pub(crate) struct Connection {
 /// All listeners are bound.
 pub(crate) struct Ready {
     pub(crate) virtual_clusters: usize,
-    pub(crate) listeners: usize,
+    pub(crate) ports: usize,
 }
 
 impl Ready {
     pub(crate) fn emit(&self) {
-        tracing::info!(virtual_clusters = self.virtual_clusters, listeners = self.listeners, "ready");
+        tracing::info!(virtual_clusters = self.virtual_clusters, ports = self.ports, "ready");
+    }
+}
+
+/// Skein stops.
+pub(crate) struct Draining {
+    pub(crate) connections: usize,
+    pub(crate) timeout: Duration,
+}
+
+impl Draining {
+    pub(crate) fn emit(&self) {
+        let timeout = self.timeout.as_secs_f64();
+        tracing::info!(connections = self.connections, timeout_seconds = timeout, "draining");
+    }
+}
+
+/// No connection is left.
+pub(crate) struct Drained {
+    pub(crate) connections: usize,
+    pub(crate) took: Duration,
+}
+
+impl Drained {
+    pub(crate) fn emit(&self) {
+        tracing::info!(connections = self.connections, seconds = self.took.as_secs_f64(), "drained");
     }
 }
 
@@ -56,6 +83,10 @@ pub(crate) enum Ended {
     Broken(std::io::Error),
     /// The client did not take what was sent in time.
     Deaf,
+    /// Its virtual cluster ended, or Skein did; nothing was open on it.
+    Drained,
+    /// The same, and something was open on it when the time was over.
+    Cut,
     /// Skein ended it.
     Reason(Reason),
 }
@@ -67,6 +98,8 @@ impl Ended {
             Self::LeftInside => "client_left_inside_request",
             Self::Broken(_) => "client_broken",
             Self::Deaf => "client_deaf",
+            Self::Drained => "drained",
+            Self::Cut => "drain_timeout",
             Self::Reason(reason) => reason.label(),
         }
     }
@@ -86,13 +119,13 @@ impl Closed<'_> {
         let (reason, listener, open) = (self.ended.label(), &*self.client.listener, self.open_requests);
         let software = self.client.software.as_ref().map_or("", |(name, _)| &**name);
         match self.ended {
-            Ended::Left => {
+            Ended::Left | Ended::Drained => {
                 tracing::debug!(connection = number, %virtual_cluster, listener, %peer, software, reason, open, "connection closed");
             }
             Ended::Broken(error) => {
                 tracing::debug!(connection = number, %virtual_cluster, listener, %peer, software, reason, open, %error, "connection closed");
             }
-            Ended::Deaf | Ended::LeftInside => {
+            Ended::Deaf | Ended::LeftInside | Ended::Cut => {
                 tracing::warn!(connection = number, %virtual_cluster, listener, %peer, software, reason, open, "connection closed");
             }
             Ended::Reason(error) => {
@@ -163,5 +196,30 @@ impl Refused<'_> {
     pub(crate) fn emit(&self) {
         let Connection { number, virtual_cluster, .. } = self.connection;
         tracing::debug!(connection = number, %virtual_cluster, api = %self.key, error = %self.code, "answered for a lost broker");
+    }
+}
+
+/// A changed file is served.
+pub(crate) struct Reloaded<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) changes: Changes,
+}
+
+impl Reloaded<'_> {
+    pub(crate) fn emit(&self) {
+        let Changes { kept, begun, ended } = self.changes;
+        tracing::info!(file = self.file, kept, begun, ended, "file taken over");
+    }
+}
+
+/// A changed file has a fault, or an address in it cannot be bound: what was served before still is.
+pub(crate) struct Unloaded<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) report: &'a miette::Report,
+}
+
+impl Unloaded<'_> {
+    pub(crate) fn emit(&self) {
+        tracing::error!(file = self.file, error = ?self.report, "file not taken over: what was served before still is");
     }
 }

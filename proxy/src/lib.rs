@@ -13,8 +13,12 @@
 pub mod app;
 pub mod command;
 pub mod events;
+mod frames;
+mod house;
 mod listen;
 mod outbox;
 mod pool;
+mod roll;
 mod session;
 mod source;
+mod tenant;

@@ -1,6 +1,7 @@
 //! One client connection: a task that owns its engine, its links and its buffers, and does as the engine says.
 
 mod closing;
+mod draining;
 mod lanes;
 
 use std::future::Future;
@@ -18,9 +19,13 @@ use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
 use self::closing::Closing;
-use crate::app::House;
+use self::draining::Intake;
 use crate::events::{Closed, Connection, Ended, LinkLoss, Refused};
+use crate::frames::Frames;
+use crate::house::House;
+use crate::listen::Entrance;
 use crate::outbox::Outbox;
+use crate::roll::Place;
 use crate::source::Source;
 
 /// A socket with what has come in and what is to go out.
@@ -103,9 +108,14 @@ type Asking = Pin<Box<dyn Future<Output = Known> + Send>>;
 /// A client connection.
 pub(crate) struct Session {
     connection: Connection,
+    entrance: Arc<Entrance>,
     house: Arc<House>,
+    place: Place,
     engine: Engine,
     client: Peer,
+    /// Where one stands in what the client sends.
+    requests: Frames,
+    intake: Intake,
     lanes: Vec<Option<Peer>>,
     /// Where each lane leads.
     destinations: Vec<Destination>,
@@ -124,13 +134,17 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(connection: Connection, house: Arc<House>, engine: Engine, stream: TcpStream) -> Self {
+    pub(crate) fn new(connection: Connection, entrance: Arc<Entrance>, engine: Engine, stream: TcpStream) -> Self {
         let now = Instant::now();
         Self {
+            house: Arc::clone(&entrance.house),
+            place: entrance.tenant.roll.enter(connection.number),
             connection,
-            house,
+            entrance,
             engine,
             client: Peer::new(stream),
+            requests: Frames::default(),
+            intake: Intake::Open,
             lanes: Vec::new(),
             destinations: Vec::new(),
             dials: Vec::new(),
@@ -157,6 +171,7 @@ impl Session {
             if self.closing.is_some() {
                 return self.poll_closing(cx);
             }
+            self.hear_of_drain(cx);
             let mut moved = self.flush(cx);
             moved.note(self.pump_client(cx));
             for index in 0..self.lanes.len() {
@@ -226,14 +241,31 @@ impl Session {
                 moved = Moved::Yes;
                 break;
             }
-            match self.client.source.poll_read(&mut self.client.stream, &self.house.pool, cx) {
-                Poll::Ready(Ok(_)) => moved = Moved::Yes,
-                Poll::Ready(Err(error)) => self.end(Ended::Broken(error)),
+            match self.poll_client(cx) {
+                Poll::Ready(()) => moved = Moved::Yes,
                 Poll::Pending => break,
             }
         }
         self.leave_if_left();
+        self.leave_if_drained();
         moved
+    }
+
+    /// Reads what the client has sent, as far as it is to be read.
+    fn poll_client(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(most) = self.intake.most(&self.requests) else { return Poll::Pending };
+        match self.client.source.poll_read(&mut self.client.stream, most, &self.house.pool, cx) {
+            Poll::Ready(Ok(bytes)) => {
+                self.requests.pass(self.client.source.last(bytes), |_| ());
+                self.intake.took(bytes);
+                Poll::Ready(())
+            }
+            Poll::Ready(Err(error)) => {
+                self.end(Ended::Broken(error));
+                Poll::Ready(())
+            }
+            Poll::Pending => self.intake.found_nothing(),
+        }
     }
 
     /// A client that has sent its last byte is given what it is owed; for a while, since it may not be there any more.
@@ -330,20 +362,20 @@ impl Session {
                 Effect::Hang(id, fault) => self.hung_up(id, fault),
                 Effect::Ask(cluster, need) => self.ask(cluster, need),
                 Effect::Told(cluster, told) => {
-                    if let Some(asker) = self.asker(cluster) {
+                    if let Some(asker) = self.entrance.tenant.asker(cluster) {
                         asker.told(told);
                         self.engine.learned(cluster, Some(asker.known()));
                     }
                 }
-                Effect::Note(Note::Unlisted(node)) => self.house.unlisted(&self.connection.virtual_cluster, node),
+                Effect::Note(Note::Unlisted(node)) => self.entrance.tenant.unlisted(node),
                 Effect::Note(Note::Refused(key, code)) => Refused { connection: &self.connection, key, code }.emit(),
                 Effect::Close(reason) => self.end(Ended::Reason(reason)),
             }
         }
     }
 
-    fn asker(&self, cluster: ClusterIndex) -> Option<Arc<Asker>> {
-        self.house.askers.get(usize::from(cluster.0)).map(Arc::clone)
+    fn asker(&self, cluster: ClusterIndex) -> Option<&Arc<Asker>> {
+        self.entrance.tenant.asker(cluster)
     }
 
     /// A peer that takes nothing for long is gone, whatever its socket says.
@@ -360,11 +392,15 @@ impl Session {
         }
     }
 
+    fn next_deadline(&self) -> Option<Instant> {
+        self.engine.next_deadline().into_iter().chain(self.leaves_by).chain(self.intake.ends()).min()
+    }
+
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> Moved {
         self.end_what_is_blocked();
         let lanes = self.lanes.iter().flatten().filter_map(|lane| lane.blocked);
         let blocked = lanes.chain(self.client.blocked).map(|since| since + BLOCKED);
-        let Some(due) = self.engine.next_deadline().into_iter().chain(self.leaves_by).chain(blocked).min() else {
+        let Some(due) = self.next_deadline().into_iter().chain(blocked).min() else {
             self.armed = None;
             return Moved::No;
         };

@@ -7,7 +7,7 @@ use std::{
     fs::{self, File},
     net::SocketAddr,
     path::{Path, PathBuf},
-    process::{Child, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     time::Duration,
 };
 
@@ -61,6 +61,34 @@ impl Skein {
         }
     }
 
+    /// Sends it a signal, such as `TERM`.
+    pub fn signal(&self, name: &str) -> Result<()> {
+        let pid = self.pid().context("it does not run")?;
+        let sent = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status()?;
+        if !sent.success() {
+            bail!("kill -{name} {pid} was refused");
+        }
+        Ok(())
+    }
+
+    /// Waits for its end, which something else brings about.
+    pub fn ended(&mut self, limit: Duration) -> Result<ExitStatus> {
+        let mut child = self.process.take().context("it does not run")?;
+        process::finish(&mut child, limit)
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> Result<bool> {
+        Ok(self.process.as_mut().context("it does not run")?.try_wait()?.is_some())
+    }
+
+    /// Writes another configuration in place of the file that it was started with, as an editor does: all at once.
+    pub fn rewrite(&self, config_toml: &str) -> Result<()> {
+        let new = self.dir.join("skein.toml.new");
+        fs::write(&new, config_toml)?;
+        Ok(fs::rename(new, self.dir.join("skein.toml"))?)
+    }
+
     /// Starts it again with the same file, and waits as `start` does.
     pub fn restart(&mut self) -> Result<()> {
         self.kill();
@@ -107,7 +135,8 @@ fn program() -> Result<PathBuf> {
 }
 
 fn binds(config_toml: &str) -> Result<Vec<SocketAddr>> {
-    let values = config_toml.lines().filter_map(|line| line.trim().strip_prefix("bind"));
+    let listeners = config_toml.split("\n[admin]").next().unwrap_or_default();
+    let values = listeners.lines().filter_map(|line| line.trim().strip_prefix("bind"));
     let values = values.filter_map(|rest| rest.trim_start().strip_prefix('='));
     let parsed = values.map(|value| value.trim().trim_matches('"').parse().context("a listener's bind"));
     let binds: Vec<_> = parsed.collect::<Result<_>>()?;

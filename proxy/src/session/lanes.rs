@@ -1,5 +1,6 @@
 //! A session's links to brokers.
 
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use skein_link::connect;
@@ -21,7 +22,7 @@ impl Session {
                 self.push(out, bytes);
                 moved = Moved::Yes;
             }
-            let house = std::sync::Arc::clone(&self.house);
+            let house = Arc::clone(&self.house);
             let Some(Some(lane)) = self.lanes.get_mut(usize::from(id.0)) else { return moved };
             if !lane.source.is_ahead() && lane.source.is_ripe() {
                 let next = self.engine.from_lane(self.now, id, lane.source.input());
@@ -43,7 +44,7 @@ impl Session {
                 self.lose(id, &LinkLoss::Broken(None));
                 return Moved::Yes;
             }
-            match lane.source.poll_read(&mut lane.stream, &house.pool, cx) {
+            match lane.source.poll_read(&mut lane.stream, u64::MAX, &house.pool, cx) {
                 Poll::Ready(Ok(_)) => moved = Moved::Yes,
                 Poll::Ready(Err(error)) => {
                     self.lose(id, &LinkLoss::Broken(Some(&error)));
@@ -79,7 +80,7 @@ impl Session {
 
     fn tell(&self, to: Destination, loss: &LinkLoss<'_>) {
         let asker = self.asker(to.cluster);
-        let cluster = asker.as_deref().map_or("", |asker| &asker.cluster().name);
+        let cluster = asker.map_or("", |asker| &asker.cluster().name);
         let loss = match loss {
             LinkLoss::Unreached(error) => LinkLoss::Unreached(error),
             LinkLoss::Broken(error) => LinkLoss::Broken(*error),
@@ -89,7 +90,7 @@ impl Session {
     }
 
     pub(super) fn dial(&mut self, id: LaneId, to: Destination) {
-        let Some(asker) = self.asker(to.cluster) else { return };
+        let Some(asker) = self.asker(to.cluster).map(Arc::clone) else { return };
         let index = usize::from(id.0);
         if self.lanes.len() <= index {
             self.lanes.resize_with(index + 1, || None);
@@ -98,7 +99,8 @@ impl Session {
         if let Some(slot) = self.destinations.get_mut(index) {
             *slot = to;
         }
-        self.dials.push((id, to, Box::pin(connect(asker, to.node))));
+        let dialling = connect(asker, to.node);
+        self.dials.push((id, to, Box::pin(dialling)));
     }
 
     pub(super) fn poll_dials(&mut self, cx: &mut Context<'_>) -> Moved {
@@ -130,7 +132,7 @@ impl Session {
     }
 
     pub(super) fn ask(&mut self, cluster: ClusterIndex, need: Need) {
-        let Some(asker) = self.asker(cluster) else { return };
+        let Some(asker) = self.asker(cluster).map(Arc::clone) else { return };
         let asking = async move {
             asker.next(need).await;
             asker.watch().borrow().clone()

@@ -3,6 +3,7 @@
 //! Each test has a fake cluster and a proxy of its own; `kit` needs no proxy.
 
 mod broken;
+mod drain;
 mod hostile;
 mod identity;
 mod kit;

@@ -47,8 +47,17 @@ impl Stage {
 
     /// Skein in front of this cluster, under a declared id.
     pub fn called(id: &str, fake: Fake) -> Result<Stage> {
+        Stage::set(id, "", fake)
+    }
+
+    /// Nodes 1 and 7, topic `t` on both, and more tables in the file.
+    pub fn with(tables: &str) -> Result<Stage> {
+        Stage::set("main-1", tables, Fake::start(REAL_CLUSTER, &[1, 7])?.topic("t", &[1, 7]))
+    }
+
+    fn set(id: &str, tables: &str, fake: Fake) -> Result<Stage> {
         let first_port = ports::block(11)?;
-        let skein = Skein::start(&config(id, &fake, first_port)?)?;
+        let skein = Skein::start(&(config(id, &fake, first_port)? + tables))?;
         Ok(Stage { skein, fake, first_port })
     }
 
