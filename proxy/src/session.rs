@@ -3,6 +3,7 @@
 mod closing;
 mod draining;
 mod lanes;
+mod peer;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -20,62 +21,13 @@ use tokio::time::Sleep;
 
 use self::closing::Closing;
 use self::draining::Intake;
+use self::peer::{Moved, Peer};
 use crate::events::{Closed, Connection, Ended, LinkLoss, Refused};
 use crate::frames::Frames;
 use crate::house::House;
 use crate::listen::Entrance;
-use crate::outbox::Outbox;
 use crate::roll::Place;
 use crate::source::Source;
-
-/// A socket with what has come in and what is to go out.
-struct Peer {
-    stream: TcpStream,
-    source: Source,
-    outbox: Outbox,
-    /// Since when the socket has taken nothing of what is to go out. Unset when it takes something.
-    blocked: Option<Instant>,
-}
-
-impl Peer {
-    fn new(stream: TcpStream) -> Self {
-        Self { stream, source: Source::default(), outbox: Outbox::default(), blocked: None }
-    }
-
-    /// Sends what can be sent; whether that was the last of it.
-    fn flush(&mut self, now: Instant, cx: &mut Context<'_>) -> std::io::Result<Moved> {
-        if self.outbox.is_empty() {
-            return Ok(Moved::No);
-        }
-        let before = self.outbox.bytes();
-        match self.outbox.poll_flush(&mut self.stream, cx) {
-            Poll::Ready(flushed) => {
-                self.blocked = None;
-                flushed.map(|()| Moved::Yes)
-            }
-            Poll::Pending => {
-                let since = self.blocked.filter(|_| self.outbox.bytes() == before);
-                self.blocked = Some(since.unwrap_or(now));
-                Ok(Moved::No)
-            }
-        }
-    }
-}
-
-/// Whether something happened that may let something else go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Moved {
-    Yes,
-    No,
-}
-
-impl Moved {
-    fn note(&mut self, other: Self) {
-        if other == Self::Yes {
-            *self = Self::Yes;
-        }
-    }
-}
 
 /// Whose bytes are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,16 +149,9 @@ impl Session {
             Ok(flushed) => moved.note(flushed),
             Err(error) => self.end(Ended::Broken(error)),
         }
-        for index in 0..self.lanes.len() {
-            let Some(Some(lane)) = self.lanes.get_mut(index) else { continue };
-            match (lane.flush(self.now, cx), u16::try_from(index)) {
-                (Ok(flushed), _) => moved.note(flushed),
-                (Err(error), Ok(id)) => {
-                    self.lose(LaneId(id), &LinkLoss::Broken(Some(&error)));
-                    moved = Moved::Yes;
-                }
-                (Err(_), Err(_)) => {}
-            }
+        for lane in self.lanes.iter_mut().flatten() {
+            // What it had sent before is still read; then it is lost.
+            moved.note(lane.flush(self.now, cx).unwrap_or_else(|error| lane.is_deaf(error)));
         }
         moved
     }
@@ -283,11 +228,11 @@ impl Session {
 
     fn push(&mut self, out: Out, bytes: Bytes) {
         match out {
-            Out::Client => self.client.outbox.push(bytes),
+            Out::Client => self.client.push(bytes),
             Out::Lane(id) => {
                 // What goes to a lane that is lost goes nowhere; the engine has answered for it.
                 if let Some(lane) = self.lane(id) {
-                    lane.outbox.push(bytes);
+                    lane.push(bytes);
                 }
             }
         }
@@ -321,10 +266,10 @@ impl Session {
             Move::Zeros(count, out) => {
                 source.look();
                 match out {
-                    Out::Client => self.client.outbox.push_zeros(wide(count)),
+                    Out::Client => self.client.push_zeros(wide(count)),
                     Out::Lane(id) => {
                         if let Some(lane) = self.lane(id) {
-                            lane.outbox.push_zeros(wide(count));
+                            lane.push_zeros(wide(count));
                         }
                     }
                 }
@@ -357,7 +302,7 @@ impl Session {
         while let Some(effect) = self.engine.poll() {
             match effect {
                 Effect::Send(id, frame) => self.push(Out::Lane(id), frame),
-                Effect::Answer(frame) => self.client.outbox.push(frame),
+                Effect::Answer(frame) => self.client.push(frame),
                 Effect::Dial(id, to) => self.dial(id, to),
                 Effect::Hang(id, fault) => self.hung_up(id, fault),
                 Effect::Ask(cluster, need) => self.ask(cluster, need),

@@ -7,7 +7,8 @@ use skein_link::connect;
 use skein_routing::engine::{Fault, LaneId, Need, Out};
 use skein_routing::topology::{ClusterIndex, Destination};
 
-use super::{After, Moved, Peer, Session, Side};
+use super::peer::{Moved, Peer};
+use super::{After, Session, Side};
 use crate::events::{LinkLoss, LinkLost};
 
 impl Session {
@@ -40,14 +41,10 @@ impl Session {
                 return Moved::Yes;
             }
             let Some(lane) = self.lane(id) else { return Moved::Yes };
-            if lane.source.has_ended() {
-                self.lose(id, &LinkLoss::Broken(None));
-                return Moved::Yes;
-            }
-            match lane.source.poll_read(&mut lane.stream, u64::MAX, &house.pool, cx) {
+            match lane.poll_read(&house.pool, cx) {
                 Poll::Ready(Ok(_)) => moved = Moved::Yes,
-                Poll::Ready(Err(error)) => {
-                    self.lose(id, &LinkLoss::Broken(Some(&error)));
+                Poll::Ready(Err(over)) => {
+                    self.lose(id, &LinkLoss::Broken(over.as_ref()));
                     return Moved::Yes;
                 }
                 Poll::Pending => return moved,
