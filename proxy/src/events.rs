@@ -215,11 +215,11 @@ impl Reloaded<'_> {
 /// A changed file has a fault, or an address in it cannot be bound: what was served before still is.
 pub(crate) struct Unloaded<'a> {
     pub(crate) file: &'a str,
-    pub(crate) report: &'a miette::Report,
+    pub(crate) why: &'a str,
 }
 
 impl Unloaded<'_> {
     pub(crate) fn emit(&self) {
-        tracing::error!(file = self.file, error = ?self.report, "file not taken over: what was served before still is");
+        tracing::error!(file = self.file, error = self.why, "file not taken over: what was served before still is");
     }
 }

@@ -6,6 +6,7 @@ use std::{
     env,
     fs::{self, File},
     net::SocketAddr,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     time::Duration,
@@ -26,6 +27,8 @@ pub struct Skein {
     /// `None` after `kill`.
     process: Option<Child>,
     starts: u32,
+    /// How often the file was written.
+    versions: u32,
 }
 
 impl Skein {
@@ -33,8 +36,9 @@ impl Skein {
     pub fn start(config_toml: &str) -> Result<Self> {
         let binds = binds(config_toml)?;
         let dir = workplace::run_dir("skein")?;
-        fs::write(dir.join("skein.toml"), config_toml)?;
-        let mut skein = Self { dir, binds, process: None, starts: 0 };
+        symlink("..data/skein.toml", dir.join("skein.toml"))?;
+        let mut skein = Self { dir, binds, process: None, starts: 0, versions: 0 };
+        skein.rewrite(config_toml)?;
         skein.launch()?;
         Ok(skein)
     }
@@ -82,11 +86,29 @@ impl Skein {
         Ok(self.process.as_mut().context("it does not run")?.try_wait()?.is_some())
     }
 
-    /// Writes another configuration in place of the file that it was started with, as an editor does: all at once.
-    pub fn rewrite(&self, config_toml: &str) -> Result<()> {
-        let new = self.dir.join("skein.toml.new");
-        fs::write(&new, config_toml)?;
-        Ok(fs::rename(new, self.dir.join("skein.toml"))?)
+    /// Writes another configuration, as Kubernetes does: a new folder, and a symlink that leads to it from one moment on.
+    pub fn rewrite(&mut self, config_toml: &str) -> Result<()> {
+        self.versions += 1;
+        let version = format!("version-{}", self.versions);
+        fs::create_dir(self.dir.join(&version))?;
+        fs::write(self.dir.join(&version).join("skein.toml"), config_toml)?;
+        let new = self.dir.join("..data.new");
+        symlink(version, &new)?;
+        Ok(fs::rename(new, self.dir.join("..data"))?)
+    }
+
+    /// How many file descriptors it holds.
+    pub fn descriptors(&self) -> Result<usize> {
+        let pid = self.pid().context("it does not run")?;
+        Ok(fs::read_dir(format!("/proc/{pid}/fd"))?.count())
+    }
+
+    /// Its resident memory in KiB.
+    pub fn memory(&self) -> Result<u64> {
+        let pid = self.pid().context("it does not run")?;
+        let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+        Ok(line.trim().trim_end_matches(" kB").parse()?)
     }
 
     /// Starts it again with the same file, and waits as `start` does.

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use miette::{IntoDiagnostic, WrapErr};
+use miette::{Diagnostic, IntoDiagnostic, WrapErr};
 use skein_config::Configuration;
 use skein_routing::kind::Registry;
 
@@ -60,9 +60,21 @@ impl File {
         };
         match outcome.await {
             Ok(changes) => Reloaded { file: &name, changes }.emit(),
-            Err(report) => Unloaded { file: &name, report: &report }.emit(),
+            Err(report) => Unloaded { file: &name, why: &in_a_line(&report) }.emit(),
         }
     }
+}
+
+/// All that is wrong in one line, as a log wants it.
+fn in_a_line(report: &miette::Report) -> String {
+    let place = |fault: &dyn Diagnostic| {
+        let label = fault.labels()?.next()?;
+        let line = report.source_code()?.read_span(label.inner(), 0, 0).ok()?.line() + 1;
+        Some(format!(" (line {line})"))
+    };
+    let related = report.related().into_iter().flatten();
+    let faults: Vec<_> = related.map(|fault| format!("{fault}{}", place(fault).unwrap_or_default())).collect();
+    if faults.is_empty() { format!("{report:#}") } else { faults.join("; ") }
 }
 
 fn read(path: &PathBuf) -> miette::Result<String> {

@@ -10,6 +10,7 @@ mod kit;
 mod loss;
 mod order;
 mod producers;
+mod reload;
 mod stage;
 mod versions;
 mod volume;
