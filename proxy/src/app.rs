@@ -1,29 +1,30 @@
 //! A running Skein: the virtual clusters that are served, and how one set of them takes the place of another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use skein_config::blueprint::{Cluster, VirtualCluster};
 use skein_config::declared::{Declaration, Declared};
-use skein_config::process::Process;
 use skein_config::{Blueprint, Configuration};
 use skein_link::Asker;
 use tokio::net::TcpListener;
 
+use crate::admin;
 use crate::events::{Drained, Draining, Ready};
-use crate::house::House;
+use crate::house::{House, Settings};
 use crate::listen::{self, Entrance, Port};
+use crate::meters::{BrokerMeters, Labels, Meters};
 use crate::roll::Roll;
-use crate::tenant::Tenant;
+use crate::tenant::{Behind, Tenant};
 
 /// Why Skein does not start, or does not take a changed file over.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
-#[error("{address} of listener `{listener}` of virtual cluster `{virtual_cluster}` cannot be bound: {error}")]
+#[error("{address} of {of} cannot be bound: {error}")]
 #[diagnostic(help("another process may listen there; `bind` and `ports` say what is bound"))]
 pub struct NotBound {
-    virtual_cluster: Arc<str>,
-    listener: Arc<str>,
+    of: String,
     address: SocketAddr,
     error: std::io::Error,
 }
@@ -42,12 +43,11 @@ pub struct Changes {
 /// A running Skein. Dropping it stops it from accepting.
 pub struct App {
     house: Arc<House>,
-    process: Process,
     declared: Declared,
     /// By name, as `declared` has them.
     tenants: BTreeMap<String, Arc<Tenant>>,
     /// By name, as `declared` has them.
-    askers: BTreeMap<String, Arc<Asker>>,
+    clusters: BTreeMap<String, Arc<Behind>>,
     ports: BTreeMap<SocketAddr, Port>,
     /// The rolls of what has ended and may have connections that are not drained yet.
     ended: Vec<Arc<Roll>>,
@@ -60,15 +60,25 @@ impl App {
     /// [`NotBound`]: nothing is served then.
     pub async fn start(configuration: Configuration) -> Result<Self, NotBound> {
         let mut app = Self {
-            house: House::new(),
-            process: configuration.process.clone(),
+            house: House::new(Settings {
+                process: configuration.process.clone(),
+                connections: configuration.connections.clone(),
+            }),
             declared: Declared::default(),
             tenants: BTreeMap::new(),
-            askers: BTreeMap::new(),
+            clusters: BTreeMap::new(),
             ports: BTreeMap::new(),
             ended: Vec::new(),
         };
+        let admin = configuration.admin.bind;
         app.change(configuration).await?;
+        if let Some(address) = admin {
+            admin::start(address, Arc::clone(&app.house)).map_err(|error| NotBound {
+                of: "the admin listener".to_owned(),
+                address,
+                error,
+            })?;
+        }
         Ready { virtual_clusters: app.tenants.len(), ports: app.ports.len() }.emit();
         Ok(app)
     }
@@ -79,15 +89,11 @@ impl App {
     /// # Errors
     /// [`NotBound`]: nothing has changed then.
     pub async fn change(&mut self, configuration: Configuration) -> Result<Changes, NotBound> {
-        let Configuration { blueprint, declared, process, .. } = configuration;
+        let Configuration { blueprint, declared, process, connections, .. } = configuration;
         let bound = self.bind(&blueprint)?;
         let Blueprint { clusters, virtual_clusters } = blueprint;
-        let askers = clusters.into_iter().map(|cluster| {
-            let name = cluster.name.to_string();
-            let known = self.askers.remove(&name).filter(|_| same(&self.declared.clusters, &declared.clusters, &name));
-            (name, known.unwrap_or_else(|| Asker::start(cluster)))
-        });
-        let (names, askers): (Vec<_>, Vec<_>) = askers.unzip();
+        let clusters: Vec<_> = clusters.into_iter().map(|cluster| self.served(cluster, &declared)).collect();
+        let shown = Shown::of(&declared, &virtual_clusters);
         let mut changes = Changes::default();
         let mut tenants = BTreeMap::new();
         let mut entrances = BTreeMap::new();
@@ -101,7 +107,7 @@ impl App {
                 tenants.insert(name, kept);
                 changes.kept += 1;
             } else {
-                let (tenant, entered) = Tenant::compiled(cluster, &askers, &self.house);
+                let (tenant, entered) = Tenant::compiled(cluster, &clusters, &self.house);
                 entrances.extend(entered.into_iter().map(|(address, entrance)| (address, Some(entrance))));
                 tenants.insert(name, tenant);
                 changes.begun += 1;
@@ -110,11 +116,27 @@ impl App {
         self.open(bound, entrances).await;
         let over = std::mem::replace(&mut self.tenants, tenants);
         changes.ended = over.len();
-        self.process = process;
+        self.house.set(Settings { process, connections });
         self.end(over.into_values());
-        self.askers = names.into_iter().zip(askers).collect();
+        self.clusters = clusters.into_iter().map(|behind| (behind.asker.cluster().name.to_string(), behind)).collect();
+        self.house.meters.retain(|labels| shown.has(labels));
         self.declared = declared;
+        self.house.descriptors.count_others();
+        self.show();
         Ok(changes)
+    }
+
+    /// A cluster of a file: as it is served already, if both files declare the same of it.
+    fn served(&self, cluster: Cluster, declared: &Declared) -> Arc<Behind> {
+        let name = cluster.name.to_string();
+        let known = self.clusters.get(&name).filter(|_| same(&self.declared.clusters, &declared.clusters, &name));
+        let new = || {
+            Arc::new(Behind {
+                meters: Arc::new(BrokerMeters::new(&self.house.meters, &name)),
+                asker: Asker::start(cluster),
+            })
+        };
+        known.map_or_else(new, Arc::clone)
     }
 
     /// Binds what is not bound yet.
@@ -125,8 +147,7 @@ impl App {
                 let new = listener.binds.iter().filter(|(address, _)| !self.ports.contains_key(address));
                 for (address, _) in new {
                     let socket = listen::bind(*address).map_err(|error| NotBound {
-                        virtual_cluster: Arc::clone(&cluster.name),
-                        listener: Arc::clone(&listener.name),
+                        of: format!("listener `{}` of virtual cluster `{}`", listener.name, cluster.name),
                         address: *address,
                         error,
                     })?;
@@ -159,28 +180,69 @@ impl App {
     /// Has the connections of some tenants end.
     fn end(&mut self, tenants: impl Iterator<Item = Arc<Tenant>>) {
         self.ended.retain(|roll| roll.len() > 0);
-        let by = Instant::now() + self.process.drain_timeout;
+        let by = Instant::now() + self.house.settings().process.drain_timeout;
         for tenant in tenants {
             tenant.roll.drain(by);
             self.ended.push(Arc::clone(&tenant.roll));
         }
     }
 
+    /// Shows what is served to those who watch.
+    fn show(&self) {
+        self.house.show(|board| {
+            board.is_ready = !self.ports.is_empty();
+            board.tenants = self.tenants.values().map(Arc::clone).collect();
+            board.clusters = self.clusters.values().map(Arc::clone).collect();
+            board.ended.clone_from(&self.ended);
+        });
+    }
+
+    pub(crate) fn meters(&self) -> &Meters {
+        &self.house.meters
+    }
+
     /// Stops: nothing more is accepted, and every connection ends between two requests, or when `drain-timeout` is over.
     pub async fn drain(mut self) {
+        self.house.show(|board| board.is_draining = true);
         for port in std::mem::take(&mut self.ports).into_values() {
             port.close().await;
         }
         let tenants = std::mem::take(&mut self.tenants);
         self.end(tenants.into_values());
         let connections = self.ended.iter().map(|roll| roll.len()).sum();
-        Draining { connections, timeout: self.process.drain_timeout }.emit();
+        Draining { connections, timeout: self.house.settings().process.drain_timeout }.emit();
+        self.show();
         let begun = Instant::now();
         for roll in &self.ended {
             // Each session keeps the deadline itself.
             roll.emptied().await;
         }
         Drained { connections, took: begun.elapsed() }.emit();
+    }
+}
+
+/// What has series: of what is gone they are forgotten.
+struct Shown {
+    clusters: BTreeSet<String>,
+    listeners: BTreeSet<(String, String)>,
+}
+
+impl Shown {
+    fn of(declared: &Declared, virtual_clusters: &[VirtualCluster]) -> Self {
+        let listeners = virtual_clusters.iter().flat_map(|cluster| {
+            cluster.listeners.iter().map(|listener| (cluster.name.to_string(), listener.name.to_string()))
+        });
+        Self { clusters: declared.clusters.keys().cloned().collect(), listeners: listeners.collect() }
+    }
+
+    fn has(&self, labels: &Labels) -> bool {
+        let value = |name| labels.iter().find_map(|(label, value)| (*label == name).then_some(value));
+        let listens = |cluster: &String| match value("listener") {
+            Some(listener) => self.listeners.contains(&(cluster.clone(), listener.clone())),
+            None => self.listeners.iter().any(|(name, _)| name == cluster),
+        };
+        value("virtual_cluster").is_none_or(listens)
+            && value("cluster").is_none_or(|cluster| self.clusters.contains(cluster))
     }
 }
 

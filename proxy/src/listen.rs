@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skein_filters::Client;
+use skein_link::socket::set_up;
 use skein_protocol::ids::VirtualNodeId;
 use skein_routing::Engine;
 use skein_routing::graph::Door;
@@ -13,15 +14,17 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::events::{Connection, NotAccepted};
-use crate::house::House;
+use crate::admission::{Guest, Guests, Pace};
+use crate::events::{Connection, First, NotAccepted, Opened, TurnedAway, Why};
+use crate::house::{House, Settings};
+use crate::meters::ClientMeters;
 use crate::session::Session;
 use crate::tenant::Tenant;
 
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
 /// How long an accept that failed is put off: descriptors come back when connections end.
-const AGAIN: Duration = Duration::from_millis(100);
+pub(crate) const AGAIN: Duration = Duration::from_millis(100);
 
 /// What a bound address leads to.
 pub(crate) struct Entrance {
@@ -31,6 +34,9 @@ pub(crate) struct Entrance {
     /// The node that the address stands for; `None` for the bootstrap address.
     pub(crate) at: Option<VirtualNodeId>,
     pub(crate) house: Arc<House>,
+    pub(crate) meters: Arc<ClientMeters>,
+    /// Who is connected to the listener.
+    pub(crate) guests: Arc<Guests>,
 }
 
 /// A bound address, accepting until it is closed or dropped.
@@ -76,18 +82,30 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 
 /// Accepts for ever.
 async fn accept(socket: TcpListener, address: SocketAddr, current: watch::Receiver<Arc<Entrance>>) {
-    let mut failing = false;
+    let (mut pace, mut failing, mut refusing) = (Pace::new(), Episode::default(), Episode::default());
     loop {
         match socket.accept().await {
             Ok((stream, peer)) => {
-                failing = false;
+                failing.is_over();
                 let entrance = Arc::clone(&current.borrow());
-                entrance.welcome(stream, peer);
+                entrance.house.descriptors.refill();
+                let settings = entrance.house.settings();
+                pace.turn(&settings.connections).await;
+                match entrance.admit(peer, &settings) {
+                    Ok(guest) => {
+                        refusing.is_over();
+                        entrance.welcome(guest, stream, peer);
+                    }
+                    Err(why) => entrance.turn_away(peer, why, refusing.goes_on()),
+                }
             }
             Err(error) => {
-                // Once per episode: it may last for as long as others hold the descriptors.
-                if !std::mem::replace(&mut failing, true) {
-                    NotAccepted { address, error: &error, again: AGAIN }.emit();
+                let house = Arc::clone(&current.borrow().house);
+                let reason = if lacks_descriptors(&error) { "descriptors" } else { "other" };
+                NotAccepted { address, reason, error: &error, again: AGAIN, is_first: failing.goes_on() }
+                    .emit(&house.meters);
+                if lacks_descriptors(&error) {
+                    house.descriptors.turn_away(&socket).await;
                 }
                 tokio::time::sleep(AGAIN).await;
             }
@@ -95,15 +113,51 @@ async fn accept(socket: TcpListener, address: SocketAddr, current: watch::Receiv
     }
 }
 
+/// Whether the process, or the system, has no file descriptor left.
+fn lacks_descriptors(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let code = error.raw_os_error();
+    [Errno::MFILE, Errno::NFILE].iter().any(|errno| code == Some(errno.raw_os_error()))
+}
+
+/// Something that is worth one line for as long as it lasts.
+#[derive(Debug, Default)]
+struct Episode {
+    lasts: bool,
+}
+
+impl Episode {
+    fn goes_on(&mut self) -> First {
+        if std::mem::replace(&mut self.lasts, true) { First::No } else { First::Yes }
+    }
+
+    fn is_over(&mut self) {
+        self.lasts = false;
+    }
+}
+
 impl Entrance {
-    fn welcome(self: Arc<Self>, stream: TcpStream, peer: SocketAddr) {
-        // Without it answers of a few bytes wait for the client's acknowledgements.
-        let _ = stream.set_nodelay(true);
+    fn admit(&self, peer: SocketAddr, settings: &Settings) -> Result<Guest, Why> {
+        if !self.house.descriptors.has_room() {
+            return Err(Why::Descriptors);
+        }
+        self.guests.admit(peer.ip(), &settings.connections)
+    }
+
+    fn turn_away(&self, peer: SocketAddr, why: Why, is_first: First) {
+        let (virtual_cluster, listener) = (&*self.tenant.name, &*self.listener);
+        TurnedAway { virtual_cluster, listener, source: peer.ip(), why, is_first }.emit(&self.house.meters);
+    }
+
+    fn welcome(self: Arc<Self>, guest: Guest, stream: TcpStream, peer: SocketAddr) {
+        // It fails if the client has gone already, which the session finds out.
+        let _ = set_up(&stream);
         let client = Client::arrived(Arc::clone(&self.listener), peer);
-        let known: Vec<_> = self.tenant.askers().map(|(cluster, asker)| (*cluster, asker.known())).collect();
+        let known: Vec<_> = self.tenant.clusters().map(|(index, cluster)| (*index, cluster.asker.known())).collect();
         let engine = Engine::new(Arc::clone(&self.door), client, self.at, &known);
         let number = self.house.next_connection();
         let connection = Connection { number, virtual_cluster: Arc::clone(&self.tenant.name), peer };
-        tokio::spawn(Session::new(connection, self, engine, stream).run());
+        Opened { connection: &connection, listener: &self.listener }.emit(&self.meters);
+        tokio::spawn(Session::new(connection, guest, self, engine, stream).run());
     }
 }

@@ -1,9 +1,11 @@
 //! One client connection: a task that owns its engine, its links and its buffers, and does as the engine says.
 
+mod clock;
 mod closing;
 mod draining;
 mod lanes;
 mod peer;
+mod timing;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,15 +15,17 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use skein_link::{Asker, Known, Unreached};
-use skein_protocol::varint::wide;
-use skein_routing::engine::{Effect, Engine, Fault, LaneId, Move, Note, Out};
+use skein_protocol::varint::{narrow, wide};
+use skein_routing::engine::{Effect, Engine, LaneId, Move, Note, Out};
 use skein_routing::topology::{ClusterIndex, Destination};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
+use self::clock::{Clock, IsWhole};
 use self::closing::Closing;
 use self::draining::Intake;
 use self::peer::{Moved, Peer};
+use crate::admission::Guest;
 use crate::events::{Closed, Connection, Ended, LinkLoss, Refused};
 use crate::frames::Frames;
 use crate::house::House;
@@ -49,8 +53,6 @@ enum After {
 
 /// Bytes of answers that a client has not taken; with more, nothing more is taken from it.
 const UNREAD: usize = 64 << 10;
-/// How long a socket may take nothing of what is to go out.
-const BLOCKED: Duration = Duration::from_secs(60);
 /// How long a client that sends no more is given what it is owed.
 const OWED: Duration = Duration::from_secs(10);
 
@@ -68,6 +70,10 @@ pub(crate) struct Session {
     /// Where one stands in what the client sends.
     requests: Frames,
     intake: Intake,
+    /// Whether the virtual cluster ends, too, if the connection does.
+    is_drained: bool,
+    clock: Clock,
+    _guest: Guest,
     lanes: Vec<Option<Peer>>,
     /// Where each lane leads.
     destinations: Vec<Destination>,
@@ -86,17 +92,21 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(connection: Connection, entrance: Arc<Entrance>, engine: Engine, stream: TcpStream) -> Self {
+    pub(crate) fn new(
+        connection: Connection, guest: Guest, entrance: Arc<Entrance>, engine: Engine, stream: TcpStream,
+    ) -> Self {
         let now = Instant::now();
         Self {
             house: Arc::clone(&entrance.house),
             place: entrance.tenant.roll.enter(connection.number),
             connection,
-            entrance,
             engine,
-            client: Peer::new(stream),
+            client: Peer::new(stream, entrance.house.descriptors.hold(), Arc::clone(&entrance.meters.side), None),
             requests: Frames::default(),
             intake: Intake::Open,
+            is_drained: false,
+            clock: Clock::new(entrance.house.settings(), now),
+            _guest: guest,
             lanes: Vec::new(),
             destinations: Vec::new(),
             dials: Vec::new(),
@@ -107,6 +117,7 @@ impl Session {
             leaves_by: None,
             is_waiting: false,
             now,
+            entrance,
         }
     }
 
@@ -114,7 +125,8 @@ impl Session {
     pub(crate) async fn run(mut self) {
         let ended = std::future::poll_fn(|cx| self.poll(cx)).await;
         let open_requests = self.engine.open_requests();
-        Closed { connection: &self.connection, client: self.engine.client(), ended: &ended, open_requests }.emit();
+        Closed { connection: &self.connection, client: self.engine.client(), ended: &ended, open_requests }
+            .emit(&self.house.meters, &self.entrance.meters);
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
@@ -201,7 +213,11 @@ impl Session {
         let Some(most) = self.intake.most(&self.requests) else { return Poll::Pending };
         match self.client.source.poll_read(&mut self.client.stream, most, &self.house.pool, cx) {
             Poll::Ready(Ok(bytes)) => {
-                self.requests.pass(self.client.source.last(bytes), |_| ());
+                let meters = &self.entrance.meters;
+                meters.side.received.inc_by(u64::from(narrow(bytes)));
+                self.requests.pass(self.client.source.last(bytes), |head| meters.request(head));
+                let is_whole = if self.requests.is_between() { IsWhole::Yes } else { IsWhole::No };
+                self.clock.heard(self.now, is_whole);
                 self.intake.took(bytes);
                 Poll::Ready(())
             }
@@ -227,12 +243,25 @@ impl Session {
     }
 
     fn push(&mut self, out: Out, bytes: Bytes) {
+        let now = self.now;
         match out {
-            Out::Client => self.client.push(bytes),
+            Out::Client => self.client.push(now, bytes),
             Out::Lane(id) => {
                 // What goes to a lane that is lost goes nowhere; the engine has answered for it.
                 if let Some(lane) = self.lane(id) {
-                    lane.push(bytes);
+                    lane.push(now, bytes);
+                }
+            }
+        }
+    }
+
+    fn push_zeros(&mut self, out: Out, count: usize) {
+        let now = self.now;
+        match out {
+            Out::Client => self.client.push_zeros(now, count),
+            Out::Lane(id) => {
+                if let Some(lane) = self.lane(id) {
+                    lane.push_zeros(now, count);
                 }
             }
         }
@@ -265,14 +294,7 @@ impl Session {
             }
             Move::Zeros(count, out) => {
                 source.look();
-                match out {
-                    Out::Client => self.client.push_zeros(wide(count)),
-                    Out::Lane(id) => {
-                        if let Some(lane) = self.lane(id) {
-                            lane.push_zeros(wide(count));
-                        }
-                    }
-                }
+                self.push_zeros(out, wide(count));
                 After::Look
             }
             Move::Take(bytes) => {
@@ -302,69 +324,26 @@ impl Session {
         while let Some(effect) = self.engine.poll() {
             match effect {
                 Effect::Send(id, frame) => self.push(Out::Lane(id), frame),
-                Effect::Answer(frame) => self.client.push(frame),
+                Effect::Answer(frame) => self.push(Out::Client, frame),
                 Effect::Dial(id, to) => self.dial(id, to),
                 Effect::Hang(id, fault) => self.hung_up(id, fault),
                 Effect::Ask(cluster, need) => self.ask(cluster, need),
                 Effect::Told(cluster, told) => {
-                    if let Some(asker) = self.entrance.tenant.asker(cluster) {
+                    if let Some(asker) = self.asker(cluster).map(Arc::clone) {
                         asker.told(told);
                         self.engine.learned(cluster, Some(asker.known()));
                     }
                 }
                 Effect::Note(Note::Unlisted(node)) => self.entrance.tenant.unlisted(node),
-                Effect::Note(Note::Refused(key, code)) => Refused { connection: &self.connection, key, code }.emit(),
+                Effect::Note(Note::Refused(key, code)) => {
+                    Refused { connection: &self.connection, key, code }.emit(&self.house.meters);
+                }
                 Effect::Close(reason) => self.end(Ended::Reason(reason)),
             }
         }
     }
 
     fn asker(&self, cluster: ClusterIndex) -> Option<&Arc<Asker>> {
-        self.entrance.tenant.asker(cluster)
-    }
-
-    /// A peer that takes nothing for long is gone, whatever its socket says.
-    fn end_what_is_blocked(&mut self) {
-        let too_long = |since: Option<Instant>, now: Instant| since.is_some_and(|since| since + BLOCKED <= now);
-        if too_long(self.client.blocked, self.now) {
-            self.end(Ended::Deaf);
-        }
-        for index in 0..self.lanes.len() {
-            let blocked = self.lanes.get(index).and_then(|lane| lane.as_ref()?.blocked);
-            if let (true, Ok(id)) = (too_long(blocked, self.now), u16::try_from(index)) {
-                self.lose(LaneId(id), &LinkLoss::Fault(Fault::Late));
-            }
-        }
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        self.engine.next_deadline().into_iter().chain(self.leaves_by).chain(self.intake.ends()).min()
-    }
-
-    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Moved {
-        self.end_what_is_blocked();
-        let lanes = self.lanes.iter().flatten().filter_map(|lane| lane.blocked);
-        let blocked = lanes.chain(self.client.blocked).map(|since| since + BLOCKED);
-        let Some(due) = self.next_deadline().into_iter().chain(blocked).min() else {
-            self.armed = None;
-            return Moved::No;
-        };
-        if due <= self.now {
-            self.engine.tick(self.now);
-            self.carry_out_effects();
-            return Moved::Yes;
-        }
-        // A timer that goes off early looks again; one that is set later than what is due would be late.
-        if self.armed.is_none_or(|armed| armed > due || armed <= self.now) {
-            self.timer.as_mut().reset(due.into());
-            self.armed = Some(due);
-        }
-        match self.timer.as_mut().poll(cx) {
-            Poll::Ready(()) => {
-                self.armed = None;
-                Moved::Yes
-            }
-            Poll::Pending => Moved::No,
-        }
+        self.entrance.tenant.cluster(cluster).map(|cluster| &cluster.asker)
     }
 }

@@ -29,15 +29,22 @@ pub struct Skein {
     starts: u32,
     /// How often the file was written.
     versions: u32,
+    /// How many file descriptors it may have.
+    descriptors: Option<u32>,
 }
 
 impl Skein {
     /// Starts the proxy with this configuration file and waits until every listener's bootstrap port accepts.
     pub fn start(config_toml: &str) -> Result<Self> {
+        Self::start_with(config_toml, None)
+    }
+
+    /// The same, with at most so many file descriptors.
+    pub fn start_with(config_toml: &str, descriptors: Option<u32>) -> Result<Self> {
         let binds = binds(config_toml)?;
         let dir = workplace::run_dir("skein")?;
         symlink("..data/skein.toml", dir.join("skein.toml"))?;
-        let mut skein = Self { dir, binds, process: None, starts: 0, versions: 0 };
+        let mut skein = Self { dir, binds, process: None, starts: 0, versions: 0, descriptors };
         skein.rewrite(config_toml)?;
         skein.launch()?;
         Ok(skein)
@@ -121,7 +128,15 @@ impl Skein {
         self.starts += 1;
         let log = File::create(self.log_path())?;
         let program = program()?;
-        let mut command = process::tethered(program.to_str().context("a path that is not UTF-8")?);
+        let program_name = program.to_str().context("a path that is not UTF-8")?;
+        let mut command = match self.descriptors {
+            None => process::tethered(program_name),
+            Some(most) => {
+                let mut command = process::tethered("prlimit");
+                command.args([&format!("--nofile={most}"), program_name]);
+                command
+            }
+        };
         command.arg("run").arg(self.dir.join("skein.toml"));
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let child = self.process.insert(process::spawn(command)?);

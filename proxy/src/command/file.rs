@@ -59,8 +59,8 @@ impl File {
             Ok::<_, miette::Report>(app.change(configuration).await?)
         };
         match outcome.await {
-            Ok(changes) => Reloaded { file: &name, changes }.emit(),
-            Err(report) => Unloaded { file: &name, why: &in_a_line(&report) }.emit(),
+            Ok(changes) => Reloaded { file: &name, changes }.emit(app.meters()),
+            Err(report) => Unloaded { file: &name, why: &in_a_line(&report) }.emit(app.meters()),
         }
     }
 }

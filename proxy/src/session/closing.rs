@@ -37,7 +37,7 @@ impl Session {
         }
         let stage = match ended {
             Ended::Left | Ended::LeftInside | Ended::Broken(_) | Ended::Deaf | Ended::Cut => Stage::Drain,
-            Ended::Drained | Ended::Reason(_) => Stage::Flush,
+            Ended::Drained | Ended::Old | Ended::Idle | Ended::Mute | Ended::Reason(_) => Stage::Flush,
         };
         let by = match stage {
             Stage::Drain => self.now,

@@ -64,9 +64,20 @@ impl Intake {
 impl Session {
     /// Takes nothing new from the client once its virtual cluster ends.
     pub(super) fn hear_of_drain(&mut self, cx: &Context<'_>) {
-        if let (Some(by), Intake::Open) = (self.place.drained_by(cx), self.intake) {
-            self.intake = Intake::Written(WRITTEN, by);
+        let by = self.place.drained_by(cx);
+        self.is_drained = by.is_some();
+        match (by, self.intake) {
+            (Some(by), Intake::Open) => self.stop_taking(by),
+            // It was ending by itself, and has less time now.
+            (Some(by), Intake::Written(left, other)) => self.intake = Intake::Written(left, by.min(other)),
+            (Some(by), Intake::Last(other)) => self.intake = Intake::Last(by.min(other)),
+            (None, _) => {}
         }
+    }
+
+    /// Takes nothing new from the client, and ends once nothing is open, or when `by` has come.
+    pub(super) fn stop_taking(&mut self, by: Instant) {
+        self.intake = Intake::Written(WRITTEN, by);
     }
 
     /// Ends the connection once nothing is open on it, and everything has left: also requests that have no answer.
@@ -75,7 +86,7 @@ impl Session {
         let is_last = matches!(self.intake, Intake::Last(_)) && self.requests.is_between();
         let is_done = self.engine.is_idle() && !self.client.source.holds_bytes();
         if is_last && is_done && !self.lanes_are_full() && self.client.outbox.is_empty() {
-            self.end(Ended::Drained);
+            self.end(if self.is_drained { Ended::Drained } else { Ended::Old });
         } else if by <= self.now {
             self.end(Ended::Cut);
         }

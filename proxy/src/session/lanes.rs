@@ -6,10 +6,12 @@ use std::task::{Context, Poll};
 use skein_link::connect;
 use skein_routing::engine::{Fault, LaneId, Need, Out};
 use skein_routing::topology::{ClusterIndex, Destination};
+use tokio::net::TcpStream;
 
 use super::peer::{Moved, Peer};
+use super::timing::Timing;
 use super::{After, Session, Side};
-use crate::events::{LinkLoss, LinkLost};
+use crate::events::{LinkLoss, LinkLost, LinkOpened};
 
 impl Session {
     pub(super) fn lane(&mut self, id: LaneId) -> Option<&mut Peer> {
@@ -23,7 +25,7 @@ impl Session {
                 self.push(out, bytes);
                 moved = Moved::Yes;
             }
-            let house = Arc::clone(&self.house);
+            let (house, now) = (Arc::clone(&self.house), self.now);
             let Some(Some(lane)) = self.lanes.get_mut(usize::from(id.0)) else { return moved };
             if !lane.source.is_ahead() && lane.source.is_ripe() {
                 let next = self.engine.from_lane(self.now, id, lane.source.input());
@@ -41,7 +43,7 @@ impl Session {
                 return Moved::Yes;
             }
             let Some(lane) = self.lane(id) else { return Moved::Yes };
-            match lane.poll_read(&house.pool, cx) {
+            match lane.poll_read(now, &house.pool, cx) {
                 Poll::Ready(Ok(_)) => moved = Moved::Yes,
                 Poll::Ready(Err(over)) => {
                     self.lose(id, &LinkLoss::Broken(over.as_ref()));
@@ -76,14 +78,9 @@ impl Session {
     }
 
     fn tell(&self, to: Destination, loss: &LinkLoss<'_>) {
-        let asker = self.asker(to.cluster);
-        let cluster = asker.map_or("", |asker| &asker.cluster().name);
-        let loss = match loss {
-            LinkLoss::Unreached(error) => LinkLoss::Unreached(error),
-            LinkLoss::Broken(error) => LinkLoss::Broken(*error),
-            LinkLoss::Fault(fault) => LinkLoss::Fault(*fault),
-        };
-        LinkLost { connection: &self.connection, cluster, node: to.node.map(|node| node.0), loss }.emit();
+        let cluster = self.asker(to.cluster).map_or("", |asker| &asker.cluster().name);
+        let node = to.node.map(|node| node.0);
+        LinkLost { connection: &self.connection, cluster, node, loss }.emit(&self.house.meters);
     }
 
     pub(super) fn dial(&mut self, id: LaneId, to: Destination) {
@@ -112,12 +109,7 @@ impl Session {
             drop(self.dials.swap_remove(index));
             moved = Moved::Yes;
             match dialled {
-                Ok(stream) => {
-                    if let Some(slot) = self.lanes.get_mut(usize::from(id.0)) {
-                        *slot = Some(Peer::new(stream));
-                    }
-                    self.engine.lane_up(id);
-                }
+                Ok(stream) => self.linked(id, to, stream),
                 Err(error) => {
                     self.tell(to, &LinkLoss::Unreached(&error));
                     self.engine.lane_lost(self.now, id);
@@ -126,6 +118,19 @@ impl Session {
             self.carry_out_effects();
         }
         moved
+    }
+
+    /// A dial has succeeded.
+    fn linked(&mut self, id: LaneId, to: Destination, stream: TcpStream) {
+        let Some(behind) = self.entrance.tenant.cluster(to.cluster) else { return };
+        let (connection, node) = (&self.connection, to.node.map(|node| node.0));
+        LinkOpened { connection, cluster: &behind.asker.cluster().name, node }.emit(&self.house.meters);
+        let timing = Timing::new(Arc::clone(&behind.meters));
+        if let Some(slot) = self.lanes.get_mut(usize::from(id.0)) {
+            *slot =
+                Some(Peer::new(stream, self.house.descriptors.hold(), Arc::clone(&behind.meters.side), Some(timing)));
+        }
+        self.engine.lane_up(id);
     }
 
     pub(super) fn ask(&mut self, cluster: ClusterIndex, need: Need) {

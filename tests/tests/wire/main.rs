@@ -2,11 +2,13 @@
 //!
 //! Each test has a fake cluster and a proxy of its own; `kit` needs no proxy.
 
+mod admin;
 mod broken;
 mod drain;
 mod hostile;
 mod identity;
 mod kit;
+mod limits;
 mod loss;
 mod order;
 mod producers;
