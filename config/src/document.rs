@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::process;
+
 /// The whole file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -18,6 +20,15 @@ pub struct Document {
     /// What clients see, by name.
     #[serde(default)]
     pub virtual_clusters: BTreeMap<Spanned<String>, VirtualCluster>,
+    /// How the process stops.
+    #[serde(default)]
+    pub process: process::Process,
+    /// Where the process is watched.
+    #[serde(default)]
+    pub admin: process::Admin,
+    /// Bounds of connections.
+    #[serde(default)]
+    pub connections: process::Connections,
 }
 
 /// A real cluster.

@@ -1,5 +1,6 @@
 //! The one who asks a cluster, for all connections: a question of a thousand sessions is one question.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,6 +13,8 @@ use skein_routing::topology::{Offer, Topology};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
+use crate::health::{self, Answered, Health};
+use crate::patience::{Resting, rest};
 use crate::{ask, dial};
 
 /// The shortest time between two rounds of questions.
@@ -44,6 +47,9 @@ pub struct Asker {
     offers: Mutex<Vec<(Address, Offer)>>,
     /// Where the next round begins, so that the first of a list is not the only one that is tried.
     turn: AtomicUsize,
+    /// Whom nobody dials for a while.
+    pub(crate) resting: Resting,
+    pub(crate) health: Health,
 }
 
 impl Asker {
@@ -56,7 +62,10 @@ impl Asker {
             questions,
             offers: Mutex::default(),
             turn: AtomicUsize::new(0),
+            resting: Resting::default(),
+            health: Health::default(),
         });
+        tokio::spawn(health::watch(Arc::downgrade(&asker)));
         tokio::spawn(rounds(Arc::downgrade(&asker), waiting));
         asker
     }
@@ -69,6 +78,16 @@ impl Asker {
     /// What is known now.
     pub fn known(&self) -> Arc<Topology> {
         Arc::clone(&self.known.borrow().topology)
+    }
+
+    /// What came of the last question to each broker that was asked.
+    pub fn health(&self) -> BTreeMap<RealNodeId, Answered> {
+        self.health.nodes()
+    }
+
+    /// Why the last round of questions failed; `None` if it did not.
+    pub fn failure(&self) -> Option<Arc<str>> {
+        self.known.borrow().failure.clone()
     }
 
     /// Sees every change.
@@ -143,6 +162,13 @@ impl Asker {
         all
     }
 
+    /// Every declared broker whose address is known.
+    pub(crate) fn places(&self) -> Vec<(RealNodeId, Address)> {
+        let known = self.known();
+        let place = |node: &RealNodeId| self.cluster.addresses.get(node).or_else(|| known.nodes.get(node)).cloned();
+        self.cluster.nodes.iter().filter_map(|node| Some((*node, place(node)?))).collect()
+    }
+
     /// One round of questions: the first broker that answers all of them ends it.
     async fn round(&self, wanted: Wanted) -> Result<Topology, String> {
         let mut last = "no address to ask at".to_owned();
@@ -200,13 +226,42 @@ fn merge(known: &Topology, found: Topology) -> Topology {
     }
 }
 
+/// Rounds that were asked for because a broker was not where it was said to be.
+struct Again {
+    in_a_row: u32,
+    until: Instant,
+}
+
+impl Again {
+    fn note(&mut self) {
+        let now = Instant::now();
+        let is_over = self.until + LONGEST_BACK_OFF < now;
+        self.in_a_row = if is_over { 1 } else { self.in_a_row.saturating_add(1) };
+        self.until = now + rest(self.in_a_row);
+    }
+}
+
 /// Rounds of questions, as long as somebody may ask.
 async fn rounds(asker: std::sync::Weak<Asker>, mut waiting: mpsc::Receiver<Need>) {
     let mut back_off = BETWEEN;
+    let mut again = Again { in_a_row: 0, until: Instant::now() };
     while let Some(first) = waiting.recv().await {
         let mut wanted = Wanted::of(first);
+        let mut needs = first;
+        while needs == Need::Again && Instant::now() < again.until {
+            // Brokers that are gone do not come back by being asked for at once; who asks for something else need not wait.
+            match tokio::time::timeout_at(again.until, waiting.recv()).await {
+                Ok(None) => return,
+                Ok(Some(next)) => needs = next,
+                Err(_) => break,
+            }
+            wanted = wanted.max(Wanted::of(needs));
+        }
         while let Ok(more) = waiting.try_recv() {
             wanted = wanted.max(Wanted::of(more));
+        }
+        if first == Need::Again {
+            again.note();
         }
         let Some(asker) = asker.upgrade() else { return };
         let began = Instant::now();

@@ -8,8 +8,8 @@ use skein_protocol::ids::RealNodeId;
 use skein_routing::engine::Need;
 use tokio::net::TcpStream;
 
-use crate::ask;
 use crate::asker::Asker;
+use crate::{ask, socket};
 
 /// How long one address may take to connect, and a broker to say what it offers: so that one which is mute leaves time for
 /// the next.
@@ -31,6 +31,12 @@ pub enum Unreached {
         /// What happened.
         why: String,
     },
+    /// Others have just failed to reach it, and it is left alone for a while.
+    #[error("left alone for {} ms more, since it was not reached", left.as_millis())]
+    Resting {
+        /// For how long.
+        left: Duration,
+    },
     /// It took too long.
     #[error("not within {} s", ALL.as_secs())]
     Late,
@@ -41,23 +47,28 @@ pub enum Unreached {
 /// # Errors
 /// [`Unreached`]: the last address that was tried, and what happened there.
 pub async fn connect(asker: Arc<Asker>, node: Option<RealNodeId>) -> Result<TcpStream, Unreached> {
-    tokio::time::timeout(ALL, async {
-        let mut candidates = asker.candidates(node);
-        if candidates.is_empty() {
-            asker.next(Need::Again).await;
-            candidates = asker.candidates(node);
+    if let Some(left) = asker.resting.left(node) {
+        return Err(Unreached::Resting { left });
+    }
+    let outcome = tokio::time::timeout(ALL, dial(&asker, node)).await.unwrap_or(Err(Unreached::Late));
+    asker.resting.dialled(node, &outcome);
+    outcome
+}
+
+async fn dial(asker: &Asker, node: Option<RealNodeId>) -> Result<TcpStream, Unreached> {
+    let mut candidates = asker.candidates(node);
+    if candidates.is_empty() {
+        asker.next(Need::Again).await;
+        candidates = asker.candidates(node);
+    }
+    let mut last = node.map_or(Unreached::Late, Unreached::NoAddress);
+    for address in candidates {
+        match in_time(negotiated(asker, &address)).await {
+            Ok(stream) => return Ok(stream),
+            Err(why) => last = Unreached::Address { address, why },
         }
-        let mut last = node.map_or(Unreached::Late, Unreached::NoAddress);
-        for address in candidates {
-            match in_time(negotiated(&asker, &address)).await {
-                Ok(stream) => return Ok(stream),
-                Err(why) => last = Unreached::Address { address, why },
-            }
-        }
-        Err(last)
-    })
-    .await
-    .unwrap_or(Err(Unreached::Late))
+    }
+    Err(last)
 }
 
 async fn negotiated(asker: &Asker, address: &Address) -> Result<TcpStream, String> {
@@ -76,6 +87,6 @@ pub(crate) async fn in_time<T>(work: impl Future<Output = Result<T, String>>) ->
 /// Opens a stream to an address.
 pub(crate) async fn open(address: &Address) -> Result<TcpStream, String> {
     let stream = TcpStream::connect((&*address.host, address.port)).await.map_err(|error| error.to_string())?;
-    stream.set_nodelay(true).map_err(|error| error.to_string())?;
+    socket::set_up(&stream).map_err(|error| error.to_string())?;
     Ok(stream)
 }

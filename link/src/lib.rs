@@ -5,15 +5,19 @@
 //!   session ── ask  ──► asker of the cluster ── a link of its own ──► any broker that lives
 //!                         │ one question at a time, for all who ask
 //!                         └► snapshot, published on change
+//!   health ──────────────► each broker, now and then, for those who watch
 //! ```
 //!
-//! Invariants: whatever waits has a deadline; a question of many costs the cluster one; an answer from a broker is bounded
+//! Invariants: whatever waits has a deadline; what fails is left alone, longer each time; a question of many costs the cluster one; an answer from a broker is bounded
 //! before it is read, and walked before it is decoded.
 
 pub mod ask;
 pub mod asker;
 pub mod dial;
+pub mod health;
 pub mod inspect;
+mod patience;
+pub mod socket;
 
 pub use asker::{Asker, Known};
 pub use dial::{Unreached, connect};

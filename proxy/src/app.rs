@@ -1,66 +1,56 @@
-//! A running Skein: what all connections share, and the listeners.
+//! A running Skein: the virtual clusters that are served, and how one set of them takes the place of another.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::time::Instant;
 
-use skein_config::Blueprint;
+use skein_config::blueprint::{Cluster, VirtualCluster};
+use skein_config::declared::{Declaration, Declared};
+use skein_config::{Blueprint, Configuration};
 use skein_link::Asker;
-use skein_protocol::ids::VirtualNodeId;
-use skein_routing::budget::Budget;
-use skein_routing::engine::Need;
-use skein_routing::graph::{Door, Limits, LoginMode};
+use tokio::net::TcpListener;
 
-use crate::events::{Ready, Unlisted};
-use crate::listen::{self, Entrance};
-use crate::pool::Pool;
+use crate::admin;
+use crate::events::{Drained, Draining, Ready};
+use crate::house::{House, Settings};
+use crate::listen::{self, Entrance, Port};
+use crate::meters::{BrokerMeters, Labels, Meters};
+use crate::roll::Roll;
+use crate::tenant::{Behind, Tenant};
 
-/// Memory for completed requests of all connections.
-const REQUESTS: u64 = 256 << 20;
-/// Memory for completed answers of all connections.
-const ANSWERS: u64 = 256 << 20;
-/// Idle read buffers that are kept: 4 MiB.
-const BUFFERS: usize = 16;
-
-/// What all connections share.
-pub(crate) struct House {
-    pub(crate) askers: Vec<Arc<Asker>>,
-    pub(crate) pool: Pool,
-    connections: AtomicU64,
-    /// Nodes that have been reported as left out.
-    reported: Mutex<BTreeSet<(Arc<str>, VirtualNodeId)>>,
-}
-
-impl House {
-    /// The number of the next connection.
-    pub(crate) fn next_connection(&self) -> u64 {
-        self.connections.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// Reports a node that was left out of answers, once.
-    pub(crate) fn unlisted(&self, virtual_cluster: &Arc<str>, node: VirtualNodeId) {
-        let first = self.reported.lock().is_ok_and(|mut reported| reported.insert((Arc::clone(virtual_cluster), node)));
-        if first {
-            Unlisted { virtual_cluster, node }.emit();
-        }
-    }
-}
-
-/// Why Skein does not start.
+/// Why Skein does not start, or does not take a changed file over.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
-#[error("{address} of listener `{listener}` of virtual cluster `{virtual_cluster}` cannot be bound: {error}")]
+#[error("{address} of {of} cannot be bound: {error}")]
 #[diagnostic(help("another process may listen there; `bind` and `ports` say what is bound"))]
 pub struct NotBound {
-    virtual_cluster: Arc<str>,
-    listener: Arc<str>,
+    of: String,
     address: SocketAddr,
     error: std::io::Error,
 }
 
+/// What became of a change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Virtual clusters that are as they were.
+    pub kept: usize,
+    /// Virtual clusters that are new, or in a new form.
+    pub begun: usize,
+    /// Virtual clusters that are gone, or whose old form is.
+    pub ended: usize,
+}
+
 /// A running Skein. Dropping it stops it from accepting.
 pub struct App {
-    _listeners: tokio::task::JoinSet<()>,
+    house: Arc<House>,
+    declared: Declared,
+    /// By name, as `declared` has them.
+    tenants: BTreeMap<String, Arc<Tenant>>,
+    /// By name, as `declared` has them.
+    clusters: BTreeMap<String, Arc<Behind>>,
+    ports: BTreeMap<SocketAddr, Port>,
+    /// The rolls of what has ended and may have connections that are not drained yet.
+    ended: Vec<Arc<Roll>>,
 }
 
 impl App {
@@ -68,55 +58,195 @@ impl App {
     ///
     /// # Errors
     /// [`NotBound`]: nothing is served then.
-    pub fn start(blueprint: Blueprint) -> Result<Self, NotBound> {
-        let askers: Vec<_> = blueprint.clusters.into_iter().map(Asker::start).collect();
-        let house = Arc::new(House {
-            askers,
-            pool: Pool::new(BUFFERS),
-            connections: AtomicU64::new(1),
-            reported: Mutex::default(),
-        });
-        let (requests, answers) = (Budget::new(REQUESTS), Budget::new(ANSWERS));
-        let mut listeners = tokio::task::JoinSet::new();
-        let mut count = 0;
-        let virtual_clusters = blueprint.virtual_clusters.len();
-        for cluster in blueprint.virtual_clusters {
-            let clusters = cluster.target.clusters();
-            for listener in cluster.listeners {
-                if listener.login == LoginMode::None {
-                    // The first client need not wait for what can be known before it comes.
-                    let asked = clusters.iter().filter_map(|index| house.askers.get(usize::from(index.0)));
-                    asked.for_each(|asker| asker.ask(Need::Identity));
-                }
-                let door = Arc::new(Door {
-                    face: listener.face,
-                    target: cluster.target.clone(),
-                    clusters: clusters.clone(),
-                    login: listener.login,
-                    limits: Limits::default(),
-                    requests: Arc::clone(&requests),
-                    answers: Arc::clone(&answers),
-                });
-                for (address, at) in listener.binds {
-                    let socket = listen::bind(address).map_err(|error| NotBound {
-                        virtual_cluster: Arc::clone(&cluster.name),
-                        listener: Arc::clone(&listener.name),
-                        address,
+    pub async fn start(configuration: Configuration) -> Result<Self, NotBound> {
+        let mut app = Self {
+            house: House::new(Settings {
+                process: configuration.process.clone(),
+                connections: configuration.connections.clone(),
+            }),
+            declared: Declared::default(),
+            tenants: BTreeMap::new(),
+            clusters: BTreeMap::new(),
+            ports: BTreeMap::new(),
+            ended: Vec::new(),
+        };
+        let admin = configuration.admin.bind;
+        app.change(configuration).await?;
+        if let Some(address) = admin {
+            admin::start(address, Arc::clone(&app.house)).map_err(|error| NotBound {
+                of: "the admin listener".to_owned(),
+                address,
+                error,
+            })?;
+        }
+        Ready { virtual_clusters: app.tenants.len(), ports: app.ports.len() }.emit();
+        Ok(app)
+    }
+
+    /// Takes over what a file says now. Virtual clusters that it declares as before keep every connection. Others are
+    /// drained, and their new forms take over the sockets that both have.
+    ///
+    /// # Errors
+    /// [`NotBound`]: nothing has changed then.
+    pub async fn change(&mut self, configuration: Configuration) -> Result<Changes, NotBound> {
+        let Configuration { blueprint, declared, process, connections, .. } = configuration;
+        let bound = self.bind(&blueprint)?;
+        let Blueprint { clusters, virtual_clusters } = blueprint;
+        let clusters: Vec<_> = clusters.into_iter().map(|cluster| self.served(cluster, &declared)).collect();
+        let shown = Shown::of(&declared, &virtual_clusters);
+        let mut changes = Changes::default();
+        let mut tenants = BTreeMap::new();
+        let mut entrances = BTreeMap::new();
+        for cluster in virtual_clusters {
+            let name = cluster.name.to_string();
+            if same(&self.declared.virtual_clusters, &declared.virtual_clusters, &name)
+                && let Some(kept) = self.tenants.remove(&name)
+            {
+                let binds = cluster.listeners.iter().flat_map(|listener| &listener.binds);
+                entrances.extend(binds.map(|(address, _)| (*address, None)));
+                tenants.insert(name, kept);
+                changes.kept += 1;
+            } else {
+                let (tenant, entered) = Tenant::compiled(cluster, &clusters, &self.house);
+                entrances.extend(entered.into_iter().map(|(address, entrance)| (address, Some(entrance))));
+                tenants.insert(name, tenant);
+                changes.begun += 1;
+            }
+        }
+        self.open(bound, entrances).await;
+        let over = std::mem::replace(&mut self.tenants, tenants);
+        changes.ended = over.len();
+        self.house.set(Settings { process, connections });
+        self.end(over.into_values());
+        self.clusters = clusters.into_iter().map(|behind| (behind.asker.cluster().name.to_string(), behind)).collect();
+        self.house.meters.retain(|labels| shown.has(labels));
+        self.declared = declared;
+        self.house.descriptors.count_others();
+        self.show();
+        Ok(changes)
+    }
+
+    /// A cluster of a file: as it is served already, if both files declare the same of it.
+    fn served(&self, cluster: Cluster, declared: &Declared) -> Arc<Behind> {
+        let name = cluster.name.to_string();
+        let known = self.clusters.get(&name).filter(|_| same(&self.declared.clusters, &declared.clusters, &name));
+        let new = || {
+            Arc::new(Behind {
+                meters: Arc::new(BrokerMeters::new(&self.house.meters, &name)),
+                asker: Asker::start(cluster),
+            })
+        };
+        known.map_or_else(new, Arc::clone)
+    }
+
+    /// Binds what is not bound yet.
+    fn bind(&self, blueprint: &Blueprint) -> Result<BTreeMap<SocketAddr, TcpListener>, NotBound> {
+        let mut bound = BTreeMap::new();
+        for cluster in &blueprint.virtual_clusters {
+            for listener in &cluster.listeners {
+                let new = listener.binds.iter().filter(|(address, _)| !self.ports.contains_key(address));
+                for (address, _) in new {
+                    let socket = listen::bind(*address).map_err(|error| NotBound {
+                        of: format!("listener `{}` of virtual cluster `{}`", listener.name, cluster.name),
+                        address: *address,
                         error,
                     })?;
-                    let entrance = Entrance {
-                        virtual_cluster: Arc::clone(&cluster.name),
-                        listener: Arc::clone(&listener.name),
-                        door: Arc::clone(&door),
-                        at,
-                        house: Arc::clone(&house),
-                    };
-                    listeners.spawn(listen::accept(socket, address, entrance));
-                    count += 1;
+                    bound.insert(*address, socket);
                 }
             }
         }
-        Ready { virtual_clusters, listeners: count }.emit();
-        Ok(Self { _listeners: listeners })
+        Ok(bound)
     }
+
+    /// Leads each address to its entrance; `None`: where it leads already. What is not named is closed.
+    async fn open(
+        &mut self, mut bound: BTreeMap<SocketAddr, TcpListener>, entrances: BTreeMap<SocketAddr, Option<Arc<Entrance>>>,
+    ) {
+        for (_, port) in self.ports.extract_if(.., |address, _| !entrances.contains_key(address)) {
+            port.close().await;
+        }
+        for (address, entrance) in entrances {
+            let Some(entrance) = entrance else { continue };
+            match (self.ports.get(&address), bound.remove(&address)) {
+                (Some(port), _) => port.lead_to(entrance),
+                (None, Some(socket)) => {
+                    self.ports.insert(address, Port::open(socket, address, entrance));
+                }
+                (None, None) => {}
+            }
+        }
+    }
+
+    /// Has the connections of some tenants end.
+    fn end(&mut self, tenants: impl Iterator<Item = Arc<Tenant>>) {
+        self.ended.retain(|roll| roll.len() > 0);
+        let by = Instant::now() + self.house.settings().process.drain_timeout;
+        for tenant in tenants {
+            tenant.roll.drain(by);
+            self.ended.push(Arc::clone(&tenant.roll));
+        }
+    }
+
+    /// Shows what is served to those who watch.
+    fn show(&self) {
+        self.house.show(|board| {
+            board.is_ready = !self.ports.is_empty();
+            board.tenants = self.tenants.values().map(Arc::clone).collect();
+            board.clusters = self.clusters.values().map(Arc::clone).collect();
+            board.ended.clone_from(&self.ended);
+        });
+    }
+
+    pub(crate) fn meters(&self) -> &Meters {
+        &self.house.meters
+    }
+
+    /// Stops: nothing more is accepted, and every connection ends between two requests, or when `drain-timeout` is over.
+    pub async fn drain(mut self) {
+        self.house.show(|board| board.is_draining = true);
+        for port in std::mem::take(&mut self.ports).into_values() {
+            port.close().await;
+        }
+        let tenants = std::mem::take(&mut self.tenants);
+        self.end(tenants.into_values());
+        let connections = self.ended.iter().map(|roll| roll.len()).sum();
+        Draining { connections, timeout: self.house.settings().process.drain_timeout }.emit();
+        self.show();
+        let begun = Instant::now();
+        for roll in &self.ended {
+            // Each session keeps the deadline itself.
+            roll.emptied().await;
+        }
+        Drained { connections, took: begun.elapsed() }.emit();
+    }
+}
+
+/// What has series: of what is gone they are forgotten.
+struct Shown {
+    clusters: BTreeSet<String>,
+    listeners: BTreeSet<(String, String)>,
+}
+
+impl Shown {
+    fn of(declared: &Declared, virtual_clusters: &[VirtualCluster]) -> Self {
+        let listeners = virtual_clusters.iter().flat_map(|cluster| {
+            cluster.listeners.iter().map(|listener| (cluster.name.to_string(), listener.name.to_string()))
+        });
+        Self { clusters: declared.clusters.keys().cloned().collect(), listeners: listeners.collect() }
+    }
+
+    fn has(&self, labels: &Labels) -> bool {
+        let value = |name| labels.iter().find_map(|(label, value)| (*label == name).then_some(value));
+        let listens = |cluster: &String| match value("listener") {
+            Some(listener) => self.listeners.contains(&(cluster.clone(), listener.clone())),
+            None => self.listeners.iter().any(|(name, _)| name == cluster),
+        };
+        value("virtual_cluster").is_none_or(listens)
+            && value("cluster").is_none_or(|cluster| self.clusters.contains(cluster))
+    }
+}
+
+/// Whether both declare the same under a name.
+fn same(old: &BTreeMap<String, Declaration>, new: &BTreeMap<String, Declaration>, name: &str) -> bool {
+    old.get(name).is_some_and(|old| new.get(name) == Some(old))
 }

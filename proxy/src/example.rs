@@ -30,5 +30,5 @@ listeners.plain = { bind = "127.0.0.1:9092", advertise = "skein.example.com", po
 
 pub(crate) fn masked() -> Blueprint {
     let kinds = Registry::standard().with::<Disguise>();
-    skein_config::load("example.toml", FILE, &kinds).unwrap_or_else(|faults| panic!("{faults:?}"))
+    skein_config::load("example.toml", FILE, &kinds).unwrap_or_else(|faults| panic!("{faults:?}")).blueprint
 }

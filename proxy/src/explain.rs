@@ -14,17 +14,22 @@ use skein_routing::graph::{Descent, Manner};
 use skein_routing::path::Path;
 
 /// What is asked.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct Question {
     /// The virtual cluster; may be left out where there is only one.
+    #[arg(long)]
     pub virtual_cluster: Option<String>,
-    /// The API, by name or by key.
+    /// The API, by its name in Kafka or by its key.
+    #[arg(long)]
     pub api: String,
-    /// Its version; the highest that Skein knows unless given.
+    /// The API's version; the highest that Skein knows unless given.
+    #[arg(long = "api-version")]
     pub version: Option<i16>,
-    /// The node that the request is sent to, as clients see it; a bootstrap address unless given.
+    /// The node that it is sent to, as clients see it; a bootstrap address unless given.
+    #[arg(long)]
     pub node: Option<i32>,
     /// A topic, as clients see it.
+    #[arg(long)]
     pub topic: Option<String>,
 }
 

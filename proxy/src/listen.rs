@@ -6,29 +6,69 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skein_filters::Client;
+use skein_link::socket::set_up;
 use skein_protocol::ids::VirtualNodeId;
 use skein_routing::Engine;
 use skein_routing::graph::Door;
-use skein_routing::topology::ClusterIndex;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
-use crate::app::House;
-use crate::events::{Connection, NotAccepted};
+use crate::admission::{Guest, Guests, Pace};
+use crate::events::{Connection, First, NotAccepted, Opened, TurnedAway, Why};
+use crate::house::{House, Settings};
+use crate::meters::ClientMeters;
 use crate::session::Session;
+use crate::tenant::Tenant;
 
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
 /// How long an accept that failed is put off: descriptors come back when connections end.
-const AGAIN: Duration = Duration::from_millis(100);
+pub(crate) const AGAIN: Duration = Duration::from_millis(100);
 
 /// What a bound address leads to.
 pub(crate) struct Entrance {
-    pub(crate) virtual_cluster: Arc<str>,
+    pub(crate) tenant: Arc<Tenant>,
     pub(crate) listener: Arc<str>,
     pub(crate) door: Arc<Door>,
     /// The node that the address stands for; `None` for the bootstrap address.
     pub(crate) at: Option<VirtualNodeId>,
     pub(crate) house: Arc<House>,
+    pub(crate) meters: Arc<ClientMeters>,
+    /// Who is connected to the listener.
+    pub(crate) guests: Arc<Guests>,
+}
+
+/// A bound address, accepting until it is closed or dropped.
+pub(crate) struct Port {
+    entrance: watch::Sender<Arc<Entrance>>,
+    accepting: JoinHandle<()>,
+}
+
+impl Port {
+    /// Accepts at a socket.
+    pub(crate) fn open(socket: TcpListener, address: SocketAddr, entrance: Arc<Entrance>) -> Self {
+        let (entrance, current) = watch::channel(entrance);
+        Self { entrance, accepting: tokio::spawn(accept(socket, address, current)) }
+    }
+
+    /// Who comes from now on, or waits to be accepted, comes in there.
+    pub(crate) fn lead_to(&self, entrance: Arc<Entrance>) {
+        self.entrance.send_replace(entrance);
+    }
+
+    /// Lets go of the address; once this returns it can be bound again.
+    pub(crate) async fn close(mut self) {
+        self.accepting.abort();
+        // Ended by that, as a rule.
+        let _ = (&mut self.accepting).await;
+    }
+}
+
+impl Drop for Port {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
 }
 
 /// Binds an address.
@@ -41,18 +81,31 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Accepts for ever.
-pub(crate) async fn accept(socket: TcpListener, address: SocketAddr, entrance: Entrance) {
-    let mut failing = false;
+async fn accept(socket: TcpListener, address: SocketAddr, current: watch::Receiver<Arc<Entrance>>) {
+    let (mut pace, mut failing, mut refusing) = (Pace::new(), Episode::default(), Episode::default());
     loop {
         match socket.accept().await {
             Ok((stream, peer)) => {
-                failing = false;
-                entrance.welcome(stream, peer);
+                failing.is_over();
+                let entrance = Arc::clone(&current.borrow());
+                entrance.house.descriptors.refill();
+                let settings = entrance.house.settings();
+                pace.turn(&settings.connections).await;
+                match entrance.admit(peer, &settings) {
+                    Ok(guest) => {
+                        refusing.is_over();
+                        entrance.welcome(guest, stream, peer);
+                    }
+                    Err(why) => entrance.turn_away(peer, why, refusing.goes_on()),
+                }
             }
             Err(error) => {
-                // Once per episode: it may last for as long as others hold the descriptors.
-                if !std::mem::replace(&mut failing, true) {
-                    NotAccepted { address, error: &error, again: AGAIN }.emit();
+                let house = Arc::clone(&current.borrow().house);
+                let reason = if lacks_descriptors(&error) { "descriptors" } else { "other" };
+                NotAccepted { address, reason, error: &error, again: AGAIN, is_first: failing.goes_on() }
+                    .emit(&house.meters);
+                if lacks_descriptors(&error) {
+                    house.descriptors.turn_away(&socket).await;
                 }
                 tokio::time::sleep(AGAIN).await;
             }
@@ -60,19 +113,51 @@ pub(crate) async fn accept(socket: TcpListener, address: SocketAddr, entrance: E
     }
 }
 
+/// Whether the process, or the system, has no file descriptor left.
+fn lacks_descriptors(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let code = error.raw_os_error();
+    [Errno::MFILE, Errno::NFILE].iter().any(|errno| code == Some(errno.raw_os_error()))
+}
+
+/// Something that is worth one line for as long as it lasts.
+#[derive(Debug, Default)]
+struct Episode {
+    lasts: bool,
+}
+
+impl Episode {
+    fn goes_on(&mut self) -> First {
+        if std::mem::replace(&mut self.lasts, true) { First::No } else { First::Yes }
+    }
+
+    fn is_over(&mut self) {
+        self.lasts = false;
+    }
+}
+
 impl Entrance {
-    fn welcome(&self, stream: TcpStream, peer: SocketAddr) {
-        // Without it answers of a few bytes wait for the client's acknowledgements.
-        let _ = stream.set_nodelay(true);
+    fn admit(&self, peer: SocketAddr, settings: &Settings) -> Result<Guest, Why> {
+        if !self.house.descriptors.has_room() {
+            return Err(Why::Descriptors);
+        }
+        self.guests.admit(peer.ip(), &settings.connections)
+    }
+
+    fn turn_away(&self, peer: SocketAddr, why: Why, is_first: First) {
+        let (virtual_cluster, listener) = (&*self.tenant.name, &*self.listener);
+        TurnedAway { virtual_cluster, listener, source: peer.ip(), why, is_first }.emit(&self.house.meters);
+    }
+
+    fn welcome(self: Arc<Self>, guest: Guest, stream: TcpStream, peer: SocketAddr) {
+        // It fails if the client has gone already, which the session finds out.
+        let _ = set_up(&stream);
         let client = Client::arrived(Arc::clone(&self.listener), peer);
-        let known = |cluster: &ClusterIndex| {
-            let asker = self.house.askers.get(usize::from(cluster.0))?;
-            Some((*cluster, asker.known()))
-        };
-        let known: Vec<_> = self.door.clusters.iter().filter_map(known).collect();
+        let known: Vec<_> = self.tenant.clusters().map(|(index, cluster)| (*index, cluster.asker.known())).collect();
         let engine = Engine::new(Arc::clone(&self.door), client, self.at, &known);
         let number = self.house.next_connection();
-        let connection = Connection { number, virtual_cluster: Arc::clone(&self.virtual_cluster), peer };
-        tokio::spawn(Session::new(connection, Arc::clone(&self.house), engine, stream).run());
+        let connection = Connection { number, virtual_cluster: Arc::clone(&self.tenant.name), peer };
+        Opened { connection: &connection, listener: &self.listener }.emit(&self.meters);
+        tokio::spawn(Session::new(connection, guest, self, engine, stream).run());
     }
 }

@@ -2,6 +2,6 @@
 
 use skein_routing::kind::Registry;
 
-fn main() -> miette::Result<()> {
+fn main() -> miette::Result<std::process::ExitCode> {
     skein_proxy::command::main(&Registry::standard())
 }

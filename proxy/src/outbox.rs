@@ -11,7 +11,7 @@ use tokio::io::AsyncWrite;
 /// Slices of one system call.
 const SLICES: usize = 64;
 /// Zero bytes that fillers are made of.
-static ZEROS: [u8; 4096] = [0; 4096];
+pub(crate) static ZEROS: [u8; 4096] = [0; 4096];
 
 /// What is to be sent.
 #[derive(Debug, Default)]
@@ -35,14 +35,6 @@ impl Outbox {
         if !chunk.is_empty() {
             self.bytes += chunk.len();
             self.chunks.push_back(chunk);
-        }
-    }
-
-    pub(crate) fn push_zeros(&mut self, mut count: usize) {
-        while count > 0 {
-            let piece = count.min(ZEROS.len());
-            self.push(Bytes::from_static(ZEROS.get(..piece).unwrap_or(&[])));
-            count -= piece;
         }
     }
 

@@ -1,7 +1,11 @@
 //! One client connection: a task that owns its engine, its links and its buffers, and does as the engine says.
 
+mod clock;
 mod closing;
+mod draining;
 mod lanes;
+mod peer;
+mod timing;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,66 +15,23 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use skein_link::{Asker, Known, Unreached};
-use skein_protocol::varint::wide;
-use skein_routing::engine::{Effect, Engine, Fault, LaneId, Move, Note, Out};
+use skein_protocol::varint::{narrow, wide};
+use skein_routing::engine::{Effect, Engine, LaneId, Move, Note, Out};
 use skein_routing::topology::{ClusterIndex, Destination};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
+use self::clock::{Clock, IsWhole};
 use self::closing::Closing;
-use crate::app::House;
+use self::draining::Intake;
+use self::peer::{Moved, Peer};
+use crate::admission::Guest;
 use crate::events::{Closed, Connection, Ended, LinkLoss, Refused};
-use crate::outbox::Outbox;
+use crate::frames::Frames;
+use crate::house::House;
+use crate::listen::Entrance;
+use crate::roll::Place;
 use crate::source::Source;
-
-/// A socket with what has come in and what is to go out.
-struct Peer {
-    stream: TcpStream,
-    source: Source,
-    outbox: Outbox,
-    /// Since when the socket has taken nothing of what is to go out. Unset when it takes something.
-    blocked: Option<Instant>,
-}
-
-impl Peer {
-    fn new(stream: TcpStream) -> Self {
-        Self { stream, source: Source::default(), outbox: Outbox::default(), blocked: None }
-    }
-
-    /// Sends what can be sent; whether that was the last of it.
-    fn flush(&mut self, now: Instant, cx: &mut Context<'_>) -> std::io::Result<Moved> {
-        if self.outbox.is_empty() {
-            return Ok(Moved::No);
-        }
-        let before = self.outbox.bytes();
-        match self.outbox.poll_flush(&mut self.stream, cx) {
-            Poll::Ready(flushed) => {
-                self.blocked = None;
-                flushed.map(|()| Moved::Yes)
-            }
-            Poll::Pending => {
-                let since = self.blocked.filter(|_| self.outbox.bytes() == before);
-                self.blocked = Some(since.unwrap_or(now));
-                Ok(Moved::No)
-            }
-        }
-    }
-}
-
-/// Whether something happened that may let something else go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Moved {
-    Yes,
-    No,
-}
-
-impl Moved {
-    fn note(&mut self, other: Self) {
-        if other == Self::Yes {
-            *self = Self::Yes;
-        }
-    }
-}
 
 /// Whose bytes are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,8 +53,6 @@ enum After {
 
 /// Bytes of answers that a client has not taken; with more, nothing more is taken from it.
 const UNREAD: usize = 64 << 10;
-/// How long a socket may take nothing of what is to go out.
-const BLOCKED: Duration = Duration::from_secs(60);
 /// How long a client that sends no more is given what it is owed.
 const OWED: Duration = Duration::from_secs(10);
 
@@ -103,9 +62,18 @@ type Asking = Pin<Box<dyn Future<Output = Known> + Send>>;
 /// A client connection.
 pub(crate) struct Session {
     connection: Connection,
+    entrance: Arc<Entrance>,
     house: Arc<House>,
+    place: Place,
     engine: Engine,
     client: Peer,
+    /// Where one stands in what the client sends.
+    requests: Frames,
+    intake: Intake,
+    /// Whether the virtual cluster ends, too, if the connection does.
+    is_drained: bool,
+    clock: Clock,
+    _guest: Guest,
     lanes: Vec<Option<Peer>>,
     /// Where each lane leads.
     destinations: Vec<Destination>,
@@ -124,13 +92,21 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(connection: Connection, house: Arc<House>, engine: Engine, stream: TcpStream) -> Self {
+    pub(crate) fn new(
+        connection: Connection, guest: Guest, entrance: Arc<Entrance>, engine: Engine, stream: TcpStream,
+    ) -> Self {
         let now = Instant::now();
         Self {
+            house: Arc::clone(&entrance.house),
+            place: entrance.tenant.roll.enter(connection.number),
             connection,
-            house,
             engine,
-            client: Peer::new(stream),
+            client: Peer::new(stream, entrance.house.descriptors.hold(), Arc::clone(&entrance.meters.side), None),
+            requests: Frames::default(),
+            intake: Intake::Open,
+            is_drained: false,
+            clock: Clock::new(entrance.house.settings(), now),
+            _guest: guest,
             lanes: Vec::new(),
             destinations: Vec::new(),
             dials: Vec::new(),
@@ -141,6 +117,7 @@ impl Session {
             leaves_by: None,
             is_waiting: false,
             now,
+            entrance,
         }
     }
 
@@ -148,7 +125,8 @@ impl Session {
     pub(crate) async fn run(mut self) {
         let ended = std::future::poll_fn(|cx| self.poll(cx)).await;
         let open_requests = self.engine.open_requests();
-        Closed { connection: &self.connection, client: self.engine.client(), ended: &ended, open_requests }.emit();
+        Closed { connection: &self.connection, client: self.engine.client(), ended: &ended, open_requests }
+            .emit(&self.house.meters, &self.entrance.meters);
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
@@ -157,6 +135,7 @@ impl Session {
             if self.closing.is_some() {
                 return self.poll_closing(cx);
             }
+            self.hear_of_drain(cx);
             let mut moved = self.flush(cx);
             moved.note(self.pump_client(cx));
             for index in 0..self.lanes.len() {
@@ -182,16 +161,9 @@ impl Session {
             Ok(flushed) => moved.note(flushed),
             Err(error) => self.end(Ended::Broken(error)),
         }
-        for index in 0..self.lanes.len() {
-            let Some(Some(lane)) = self.lanes.get_mut(index) else { continue };
-            match (lane.flush(self.now, cx), u16::try_from(index)) {
-                (Ok(flushed), _) => moved.note(flushed),
-                (Err(error), Ok(id)) => {
-                    self.lose(LaneId(id), &LinkLoss::Broken(Some(&error)));
-                    moved = Moved::Yes;
-                }
-                (Err(_), Err(_)) => {}
-            }
+        for lane in self.lanes.iter_mut().flatten() {
+            // What it had sent before is still read; then it is lost.
+            moved.note(lane.flush(self.now, cx).unwrap_or_else(|error| lane.is_deaf(error)));
         }
         moved
     }
@@ -226,14 +198,35 @@ impl Session {
                 moved = Moved::Yes;
                 break;
             }
-            match self.client.source.poll_read(&mut self.client.stream, &self.house.pool, cx) {
-                Poll::Ready(Ok(_)) => moved = Moved::Yes,
-                Poll::Ready(Err(error)) => self.end(Ended::Broken(error)),
+            match self.poll_client(cx) {
+                Poll::Ready(()) => moved = Moved::Yes,
                 Poll::Pending => break,
             }
         }
         self.leave_if_left();
+        self.leave_if_drained();
         moved
+    }
+
+    /// Reads what the client has sent, as far as it is to be read.
+    fn poll_client(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(most) = self.intake.most(&self.requests) else { return Poll::Pending };
+        match self.client.source.poll_read(&mut self.client.stream, most, &self.house.pool, cx) {
+            Poll::Ready(Ok(bytes)) => {
+                let meters = &self.entrance.meters;
+                meters.side.received.inc_by(u64::from(narrow(bytes)));
+                self.requests.pass(self.client.source.last(bytes), |head| meters.request(head));
+                let is_whole = if self.requests.is_between() { IsWhole::Yes } else { IsWhole::No };
+                self.clock.heard(self.now, is_whole);
+                self.intake.took(bytes);
+                Poll::Ready(())
+            }
+            Poll::Ready(Err(error)) => {
+                self.end(Ended::Broken(error));
+                Poll::Ready(())
+            }
+            Poll::Pending => self.intake.found_nothing(),
+        }
     }
 
     /// A client that has sent its last byte is given what it is owed; for a while, since it may not be there any more.
@@ -250,12 +243,25 @@ impl Session {
     }
 
     fn push(&mut self, out: Out, bytes: Bytes) {
+        let now = self.now;
         match out {
-            Out::Client => self.client.outbox.push(bytes),
+            Out::Client => self.client.push(now, bytes),
             Out::Lane(id) => {
                 // What goes to a lane that is lost goes nowhere; the engine has answered for it.
                 if let Some(lane) = self.lane(id) {
-                    lane.outbox.push(bytes);
+                    lane.push(now, bytes);
+                }
+            }
+        }
+    }
+
+    fn push_zeros(&mut self, out: Out, count: usize) {
+        let now = self.now;
+        match out {
+            Out::Client => self.client.push_zeros(now, count),
+            Out::Lane(id) => {
+                if let Some(lane) = self.lane(id) {
+                    lane.push_zeros(now, count);
                 }
             }
         }
@@ -288,14 +294,7 @@ impl Session {
             }
             Move::Zeros(count, out) => {
                 source.look();
-                match out {
-                    Out::Client => self.client.outbox.push_zeros(wide(count)),
-                    Out::Lane(id) => {
-                        if let Some(lane) = self.lane(id) {
-                            lane.outbox.push_zeros(wide(count));
-                        }
-                    }
-                }
+                self.push_zeros(out, wide(count));
                 After::Look
             }
             Move::Take(bytes) => {
@@ -325,65 +324,26 @@ impl Session {
         while let Some(effect) = self.engine.poll() {
             match effect {
                 Effect::Send(id, frame) => self.push(Out::Lane(id), frame),
-                Effect::Answer(frame) => self.client.outbox.push(frame),
+                Effect::Answer(frame) => self.push(Out::Client, frame),
                 Effect::Dial(id, to) => self.dial(id, to),
                 Effect::Hang(id, fault) => self.hung_up(id, fault),
                 Effect::Ask(cluster, need) => self.ask(cluster, need),
                 Effect::Told(cluster, told) => {
-                    if let Some(asker) = self.asker(cluster) {
+                    if let Some(asker) = self.asker(cluster).map(Arc::clone) {
                         asker.told(told);
                         self.engine.learned(cluster, Some(asker.known()));
                     }
                 }
-                Effect::Note(Note::Unlisted(node)) => self.house.unlisted(&self.connection.virtual_cluster, node),
-                Effect::Note(Note::Refused(key, code)) => Refused { connection: &self.connection, key, code }.emit(),
+                Effect::Note(Note::Unlisted(node)) => self.entrance.tenant.unlisted(node),
+                Effect::Note(Note::Refused(key, code)) => {
+                    Refused { connection: &self.connection, key, code }.emit(&self.house.meters);
+                }
                 Effect::Close(reason) => self.end(Ended::Reason(reason)),
             }
         }
     }
 
-    fn asker(&self, cluster: ClusterIndex) -> Option<Arc<Asker>> {
-        self.house.askers.get(usize::from(cluster.0)).map(Arc::clone)
-    }
-
-    /// A peer that takes nothing for long is gone, whatever its socket says.
-    fn end_what_is_blocked(&mut self) {
-        let too_long = |since: Option<Instant>, now: Instant| since.is_some_and(|since| since + BLOCKED <= now);
-        if too_long(self.client.blocked, self.now) {
-            self.end(Ended::Deaf);
-        }
-        for index in 0..self.lanes.len() {
-            let blocked = self.lanes.get(index).and_then(|lane| lane.as_ref()?.blocked);
-            if let (true, Ok(id)) = (too_long(blocked, self.now), u16::try_from(index)) {
-                self.lose(LaneId(id), &LinkLoss::Fault(Fault::Late));
-            }
-        }
-    }
-
-    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Moved {
-        self.end_what_is_blocked();
-        let lanes = self.lanes.iter().flatten().filter_map(|lane| lane.blocked);
-        let blocked = lanes.chain(self.client.blocked).map(|since| since + BLOCKED);
-        let Some(due) = self.engine.next_deadline().into_iter().chain(self.leaves_by).chain(blocked).min() else {
-            self.armed = None;
-            return Moved::No;
-        };
-        if due <= self.now {
-            self.engine.tick(self.now);
-            self.carry_out_effects();
-            return Moved::Yes;
-        }
-        // A timer that goes off early looks again; one that is set later than what is due would be late.
-        if self.armed.is_none_or(|armed| armed > due || armed <= self.now) {
-            self.timer.as_mut().reset(due.into());
-            self.armed = Some(due);
-        }
-        match self.timer.as_mut().poll(cx) {
-            Poll::Ready(()) => {
-                self.armed = None;
-                Moved::Yes
-            }
-            Poll::Pending => Moved::No,
-        }
+    fn asker(&self, cluster: ClusterIndex) -> Option<&Arc<Asker>> {
+        self.entrance.tenant.cluster(cluster).map(|cluster| &cluster.asker)
     }
 }

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use bytes::{Buf, Bytes, BytesMut};
 use skein_protocol::varint::wide;
 use skein_routing::engine::Out;
-use tokio::io::AsyncRead;
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio_util::io::poll_read_buf;
 
 use crate::pool::{BUFFER, Pool};
@@ -133,9 +133,15 @@ impl Source {
         }
     }
 
-    /// Reads once. An idle source holds no buffer.
+    /// The last bytes that have come.
+    pub(crate) fn last(&self, bytes: usize) -> &[u8] {
+        let buffer = self.buffer.as_deref().unwrap_or(&[]);
+        buffer.get(buffer.len().saturating_sub(bytes)..).unwrap_or(&[])
+    }
+
+    /// Reads once, at most so many bytes, which are more than none. An idle source holds no buffer.
     pub(crate) fn poll_read<S: AsyncRead + Unpin>(
-        &mut self, stream: &mut S, pool: &Pool, cx: &mut Context<'_>,
+        &mut self, stream: &mut S, most: u64, pool: &Pool, cx: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
         if self.ended {
             return Poll::Pending;
@@ -145,7 +151,7 @@ impl Source {
             // It grows with what has come, not by what a frame claims.
             buffer.reserve(BUFFER - (buffer.len() % BUFFER).min(BUFFER - LEAST_ROOM));
         }
-        let read = poll_read_buf(Pin::new(stream), cx, &mut buffer);
+        let read = poll_read_buf(Pin::new(&mut stream.take(most)), cx, &mut buffer);
         if let Poll::Ready(Ok(0)) = read {
             self.ended = true;
         }
@@ -173,7 +179,7 @@ mod tests {
 
     async fn read(source: &mut Source, pool: &Pool, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            let read = std::future::poll_fn(|cx| source.poll_read(&mut bytes, pool, cx)).await;
+            let read = std::future::poll_fn(|cx| source.poll_read(&mut bytes, u64::MAX, pool, cx)).await;
             assert!(read.unwrap() > 0);
         }
     }
@@ -229,8 +235,9 @@ mod tests {
         read(&mut source, &pool, b"abc").await;
         drop(source.keep(3, Out::Client));
         let (mut idle, _peer) = tokio::io::duplex(16);
-        let pending =
-            std::future::poll_fn(|cx| std::task::Poll::Ready(source.poll_read(&mut idle, &pool, cx).is_pending()));
+        let pending = std::future::poll_fn(|cx| {
+            std::task::Poll::Ready(source.poll_read(&mut idle, u64::MAX, &pool, cx).is_pending())
+        });
         assert!(pending.await);
         assert!(source.buffer.is_none());
     }

@@ -5,6 +5,7 @@ pub mod batch;
 pub mod client;
 pub mod cluster;
 pub mod fake;
+pub mod http;
 pub mod ports;
 pub mod process;
 pub mod raw;

@@ -6,8 +6,9 @@ use std::{
     env,
     fs::{self, File},
     net::SocketAddr,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
-    process::{Child, Output, Stdio},
+    process::{Child, Command, ExitStatus, Output, Stdio},
     time::Duration,
 };
 
@@ -26,15 +27,25 @@ pub struct Skein {
     /// `None` after `kill`.
     process: Option<Child>,
     starts: u32,
+    /// How often the file was written.
+    versions: u32,
+    /// How many file descriptors it may have.
+    descriptors: Option<u32>,
 }
 
 impl Skein {
     /// Starts the proxy with this configuration file and waits until every listener's bootstrap port accepts.
     pub fn start(config_toml: &str) -> Result<Self> {
+        Self::start_with(config_toml, None)
+    }
+
+    /// The same, with at most so many file descriptors.
+    pub fn start_with(config_toml: &str, descriptors: Option<u32>) -> Result<Self> {
         let binds = binds(config_toml)?;
         let dir = workplace::run_dir("skein")?;
-        fs::write(dir.join("skein.toml"), config_toml)?;
-        let mut skein = Self { dir, binds, process: None, starts: 0 };
+        symlink("..data/skein.toml", dir.join("skein.toml"))?;
+        let mut skein = Self { dir, binds, process: None, starts: 0, versions: 0, descriptors };
+        skein.rewrite(config_toml)?;
         skein.launch()?;
         Ok(skein)
     }
@@ -61,6 +72,52 @@ impl Skein {
         }
     }
 
+    /// Sends it a signal, such as `TERM`.
+    pub fn signal(&self, name: &str) -> Result<()> {
+        let pid = self.pid().context("it does not run")?;
+        let sent = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status()?;
+        if !sent.success() {
+            bail!("kill -{name} {pid} was refused");
+        }
+        Ok(())
+    }
+
+    /// Waits for its end, which something else brings about.
+    pub fn ended(&mut self, limit: Duration) -> Result<ExitStatus> {
+        let mut child = self.process.take().context("it does not run")?;
+        process::finish(&mut child, limit)
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> Result<bool> {
+        Ok(self.process.as_mut().context("it does not run")?.try_wait()?.is_some())
+    }
+
+    /// Writes another configuration, as Kubernetes does: a new folder, and a symlink that leads to it from one moment on.
+    pub fn rewrite(&mut self, config_toml: &str) -> Result<()> {
+        self.versions += 1;
+        let version = format!("version-{}", self.versions);
+        fs::create_dir(self.dir.join(&version))?;
+        fs::write(self.dir.join(&version).join("skein.toml"), config_toml)?;
+        let new = self.dir.join("..data.new");
+        symlink(version, &new)?;
+        Ok(fs::rename(new, self.dir.join("..data"))?)
+    }
+
+    /// How many file descriptors it holds.
+    pub fn descriptors(&self) -> Result<usize> {
+        let pid = self.pid().context("it does not run")?;
+        Ok(fs::read_dir(format!("/proc/{pid}/fd"))?.count())
+    }
+
+    /// Its resident memory in KiB.
+    pub fn memory(&self) -> Result<u64> {
+        let pid = self.pid().context("it does not run")?;
+        let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+        Ok(line.trim().trim_end_matches(" kB").parse()?)
+    }
+
     /// Starts it again with the same file, and waits as `start` does.
     pub fn restart(&mut self) -> Result<()> {
         self.kill();
@@ -71,7 +128,15 @@ impl Skein {
         self.starts += 1;
         let log = File::create(self.log_path())?;
         let program = program()?;
-        let mut command = process::tethered(program.to_str().context("a path that is not UTF-8")?);
+        let program_name = program.to_str().context("a path that is not UTF-8")?;
+        let mut command = match self.descriptors {
+            None => process::tethered(program_name),
+            Some(most) => {
+                let mut command = process::tethered("prlimit");
+                command.args([&format!("--nofile={most}"), program_name]);
+                command
+            }
+        };
         command.arg("run").arg(self.dir.join("skein.toml"));
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let child = self.process.insert(process::spawn(command)?);
@@ -120,7 +185,8 @@ fn program() -> Result<PathBuf> {
 }
 
 fn binds(config_toml: &str) -> Result<Vec<SocketAddr>> {
-    let values = config_toml.lines().filter_map(|line| line.trim().strip_prefix("bind"));
+    let listeners = config_toml.split("\n[admin]").next().unwrap_or_default();
+    let values = listeners.lines().filter_map(|line| line.trim().strip_prefix("bind"));
     let values = values.filter_map(|rest| rest.trim_start().strip_prefix('='));
     let parsed = values.map(|value| value.trim().trim_matches('"').parse().context("a listener's bind"));
     let binds: Vec<_> = parsed.collect::<Result<_>>()?;

@@ -29,7 +29,8 @@ pub fn run(root: &Path) -> Result<ExitCode> {
         )
         .with("SKEIN_STEPS", "1000000"),
         Stage::cargo("long wire", &["test", "--workspace", "--all-features", "--test", "wire"])
-            .with("SKEIN_SOAK", "1000000"),
+            .with("SKEIN_SOAK", "1000000")
+            .with("SKEIN_RELOADS", "500"),
     ];
     let chaos =
         || Stage::cargo("chaos", &["test", "--workspace", "--all-features", "--test", "kafka", "--", "loses_nothing"]);

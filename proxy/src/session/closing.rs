@@ -36,8 +36,8 @@ impl Session {
             return;
         }
         let stage = match ended {
-            Ended::Left | Ended::LeftInside | Ended::Broken(_) | Ended::Deaf => Stage::Drain,
-            Ended::Reason(_) => Stage::Flush,
+            Ended::Left | Ended::LeftInside | Ended::Broken(_) | Ended::Deaf | Ended::Cut => Stage::Drain,
+            Ended::Drained | Ended::Old | Ended::Idle | Ended::Mute | Ended::Reason(_) => Stage::Flush,
         };
         let by = match stage {
             Stage::Drain => self.now,

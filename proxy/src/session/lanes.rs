@@ -1,13 +1,17 @@
 //! A session's links to brokers.
 
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use skein_link::connect;
 use skein_routing::engine::{Fault, LaneId, Need, Out};
 use skein_routing::topology::{ClusterIndex, Destination};
+use tokio::net::TcpStream;
 
-use super::{After, Moved, Peer, Session, Side};
-use crate::events::{LinkLoss, LinkLost};
+use super::peer::{Moved, Peer};
+use super::timing::Timing;
+use super::{After, Session, Side};
+use crate::events::{LinkLoss, LinkLost, LinkOpened};
 
 impl Session {
     pub(super) fn lane(&mut self, id: LaneId) -> Option<&mut Peer> {
@@ -21,7 +25,7 @@ impl Session {
                 self.push(out, bytes);
                 moved = Moved::Yes;
             }
-            let house = std::sync::Arc::clone(&self.house);
+            let (house, now) = (Arc::clone(&self.house), self.now);
             let Some(Some(lane)) = self.lanes.get_mut(usize::from(id.0)) else { return moved };
             if !lane.source.is_ahead() && lane.source.is_ripe() {
                 let next = self.engine.from_lane(self.now, id, lane.source.input());
@@ -39,14 +43,10 @@ impl Session {
                 return Moved::Yes;
             }
             let Some(lane) = self.lane(id) else { return Moved::Yes };
-            if lane.source.has_ended() {
-                self.lose(id, &LinkLoss::Broken(None));
-                return Moved::Yes;
-            }
-            match lane.source.poll_read(&mut lane.stream, &house.pool, cx) {
+            match lane.poll_read(now, &house.pool, cx) {
                 Poll::Ready(Ok(_)) => moved = Moved::Yes,
-                Poll::Ready(Err(error)) => {
-                    self.lose(id, &LinkLoss::Broken(Some(&error)));
+                Poll::Ready(Err(over)) => {
+                    self.lose(id, &LinkLoss::Broken(over.as_ref()));
                     return Moved::Yes;
                 }
                 Poll::Pending => return moved,
@@ -78,18 +78,13 @@ impl Session {
     }
 
     fn tell(&self, to: Destination, loss: &LinkLoss<'_>) {
-        let asker = self.asker(to.cluster);
-        let cluster = asker.as_deref().map_or("", |asker| &asker.cluster().name);
-        let loss = match loss {
-            LinkLoss::Unreached(error) => LinkLoss::Unreached(error),
-            LinkLoss::Broken(error) => LinkLoss::Broken(*error),
-            LinkLoss::Fault(fault) => LinkLoss::Fault(*fault),
-        };
-        LinkLost { connection: &self.connection, cluster, node: to.node.map(|node| node.0), loss }.emit();
+        let cluster = self.asker(to.cluster).map_or("", |asker| &asker.cluster().name);
+        let node = to.node.map(|node| node.0);
+        LinkLost { connection: &self.connection, cluster, node, loss }.emit(&self.house.meters);
     }
 
     pub(super) fn dial(&mut self, id: LaneId, to: Destination) {
-        let Some(asker) = self.asker(to.cluster) else { return };
+        let Some(asker) = self.asker(to.cluster).map(Arc::clone) else { return };
         let index = usize::from(id.0);
         if self.lanes.len() <= index {
             self.lanes.resize_with(index + 1, || None);
@@ -98,7 +93,8 @@ impl Session {
         if let Some(slot) = self.destinations.get_mut(index) {
             *slot = to;
         }
-        self.dials.push((id, to, Box::pin(connect(asker, to.node))));
+        let dialling = connect(asker, to.node);
+        self.dials.push((id, to, Box::pin(dialling)));
     }
 
     pub(super) fn poll_dials(&mut self, cx: &mut Context<'_>) -> Moved {
@@ -113,12 +109,7 @@ impl Session {
             drop(self.dials.swap_remove(index));
             moved = Moved::Yes;
             match dialled {
-                Ok(stream) => {
-                    if let Some(slot) = self.lanes.get_mut(usize::from(id.0)) {
-                        *slot = Some(Peer::new(stream));
-                    }
-                    self.engine.lane_up(id);
-                }
+                Ok(stream) => self.linked(id, to, stream),
                 Err(error) => {
                     self.tell(to, &LinkLoss::Unreached(&error));
                     self.engine.lane_lost(self.now, id);
@@ -129,8 +120,21 @@ impl Session {
         moved
     }
 
+    /// A dial has succeeded.
+    fn linked(&mut self, id: LaneId, to: Destination, stream: TcpStream) {
+        let Some(behind) = self.entrance.tenant.cluster(to.cluster) else { return };
+        let (connection, node) = (&self.connection, to.node.map(|node| node.0));
+        LinkOpened { connection, cluster: &behind.asker.cluster().name, node }.emit(&self.house.meters);
+        let timing = Timing::new(Arc::clone(&behind.meters));
+        if let Some(slot) = self.lanes.get_mut(usize::from(id.0)) {
+            *slot =
+                Some(Peer::new(stream, self.house.descriptors.hold(), Arc::clone(&behind.meters.side), Some(timing)));
+        }
+        self.engine.lane_up(id);
+    }
+
     pub(super) fn ask(&mut self, cluster: ClusterIndex, need: Need) {
-        let Some(asker) = self.asker(cluster) else { return };
+        let Some(asker) = self.asker(cluster).map(Arc::clone) else { return };
         let asking = async move {
             asker.next(need).await;
             asker.watch().borrow().clone()

@@ -3,6 +3,6 @@
 use skein_routing::disguise::Disguise;
 use skein_routing::kind::Registry;
 
-fn main() -> miette::Result<()> {
+fn main() -> miette::Result<std::process::ExitCode> {
     skein_proxy::command::main(&Registry::standard().with::<Disguise>())
 }

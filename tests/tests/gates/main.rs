@@ -5,6 +5,7 @@ mod crates;
 mod examples;
 mod faults;
 mod files;
+mod metrics;
 mod words;
 
 use std::fs;

@@ -107,6 +107,32 @@ fn nothing_is_lost(family: Family, form: Form) -> Result<()> {
     load.compare(&cluster, form)
 }
 
+/// The proxy is told to stop, and one that begins anew goes on.
+fn nothing_is_lost_over_a_drain(family: Family) -> Result<()> {
+    let cluster = three("chaos-drain")?;
+    let mut skein = Skein::start(&config(&cluster, Form::Bare)?)?;
+    let mut load = Load::start(family, &skein.bootstrap())?;
+    for _ in 0..3 {
+        load.goes_on()?;
+        skein.signal("TERM")?;
+        let ended = skein.ended(Duration::from_secs(31))?;
+        ensure!(ended.code() == Some(0), "{ended}");
+        skein.restart()?;
+    }
+    load.goes_on()?;
+    load.compare(&cluster, Form::Bare)
+}
+
+#[test]
+fn java_loses_nothing_over_a_drain() -> Result<()> {
+    nothing_is_lost_over_a_drain(Family::Java)
+}
+
+#[test]
+fn librdkafka_loses_nothing_over_a_drain() -> Result<()> {
+    nothing_is_lost_over_a_drain(Family::Librdkafka)
+}
+
 #[test]
 fn java_loses_nothing_in_disguise() -> Result<()> {
     nothing_is_lost(Family::Java, Form::Disguised)

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use kafka_protocol::messages::{FetchRequest, ProduceRequest};
-use skein_tests::apis::{FETCH, PRODUCE};
+use skein_tests::apis::{FETCH, FIND_COORDINATOR, PRODUCE};
 use skein_tests::batch::Batch;
 use skein_tests::fake::{Action, Fake, Gate};
 use skein_tests::process;
-use skein_tests::raw::request::{self, Place, Session};
+use skein_tests::raw::request::{self, Coordinated, Place, Session};
 use skein_tests::raw::{Raw, Request};
 
 use crate::stage::{HANG, REAL_CLUSTER, SOON, Stage, produced};
@@ -229,4 +229,41 @@ fn it_starts_and_serves_with_only_the_last_bootstrap_address_alive() -> Result<(
     assert_eq!(produce(&mut stage.node(1001)?, 9, &place)?, 0);
     // The address of a node that is gone still serves as bootstrap.
     stage.serves_others()
+}
+
+#[test]
+fn what_a_broker_had_answered_before_its_link_broke_is_passed_on() -> Result<()> {
+    let mut stage = Stage::new()?;
+    let place = stage.place(0)?;
+    stage.fake.kill(1)?;
+    let gate = Gate::new();
+    stage.fake.on_next_at(7, FIND_COORDINATOR, Action::Hold(gate.clone()));
+    let mut raw = stage.node(1)?;
+    // It is answered by another broker, and everything behind it waits for its turn.
+    let group = request::find_coordinator(3, "g", Coordinated::Group);
+    raw.send(&Request::of(3, &group)?.id(0))?;
+    stage.fake.wait_for_count(FIND_COORDINATOR, 1, SOON)?;
+    stage.fake.restart(1)?;
+    stage.fake.on_next_at(1, PRODUCE, Action::CloseAfter(1 << 20));
+    let asked = Request::of(9, &request::produce(9, &place, -1, Batch::small(1).build()))?;
+    let mut sent = 0;
+    let mut send = |raw: &mut Raw| -> Result<i32> {
+        sent += 1;
+        raw.send(&asked.clone().id(sent))?;
+        Ok(sent)
+    };
+    process::until("a Produce that its broker answers", SOON, || {
+        send(&mut raw)?;
+        Ok((!stage.fake.requests_of(PRODUCE).is_empty()).then_some(()))
+    })?;
+    stage.fake.wait_closed(stage.fake.wait_for(|received| received.key == PRODUCE, SOON)?.connection, SOON)?;
+    // The broker has closed; these are written to a socket that refuses the second of them at the latest.
+    let last = process::until("writes that fail", SOON, || Ok(Some(send(&mut raw)?).filter(|last| *last > 8)))?;
+    gate.open();
+    raw.receive(SOON)?;
+    let answers = raw.receive_all(usize::try_from(last)?, HANG)?;
+    let codes: Vec<_> =
+        answers.iter().map(|answer| Ok(produced(&answer.decode::<ProduceRequest>(9)?))).collect::<Result<_>>()?;
+    assert_eq!(codes.iter().filter(|code| **code == 0).count(), 1, "{codes:?}");
+    Ok(())
 }

@@ -2,14 +2,18 @@
 //!
 //! Each test has a fake cluster and a proxy of its own; `kit` needs no proxy.
 
+mod admin;
 mod broken;
+mod drain;
 mod hostile;
 mod identity;
 mod kit;
+mod limits;
 mod live;
 mod loss;
 mod order;
 mod producers;
+mod reload;
 mod stage;
 mod versions;
 mod volume;

@@ -8,10 +8,10 @@ use bytes::Bytes;
 use kafka_protocol::messages::{MetadataRequest, MetadataResponse, ProduceResponse};
 use kafka_protocol::protocol::Request as Api;
 use skein_tests::fake::Fake;
-use skein_tests::ports;
 use skein_tests::raw::request::{self, Place};
 use skein_tests::raw::{Answer, Raw, Request};
 use skein_tests::skein::Skein;
+use skein_tests::{http, ports, process};
 
 /// For what is a matter of milliseconds on an idle machine.
 pub const SOON: Duration = Duration::from_secs(10);
@@ -47,9 +47,51 @@ impl Stage {
 
     /// Skein in front of this cluster, under a declared id.
     pub fn called(id: &str, fake: Fake) -> Result<Stage> {
-        let first_port = ports::block(11)?;
-        let skein = Skein::start(&config(id, &fake, first_port)?)?;
+        Stage::set(id, "", fake)
+    }
+
+    /// Nodes 1 and 7, topic `t` on both, and more tables in the file.
+    pub fn with(tables: &str) -> Result<Stage> {
+        Stage::set("main-1", tables, Fake::start(REAL_CLUSTER, &[1, 7])?.topic("t", &[1, 7]))
+    }
+
+    /// The same, with at most so many file descriptors for the proxy.
+    pub fn with_descriptors(descriptors: u32) -> Result<Stage> {
+        Stage::run("main-1", "", Fake::start(REAL_CLUSTER, &[1, 7])?.topic("t", &[1, 7]), Some(descriptors))
+    }
+
+    fn set(id: &str, tables: &str, fake: Fake) -> Result<Stage> {
+        Stage::run(id, tables, fake, None)
+    }
+
+    fn run(id: &str, tables: &str, fake: Fake, descriptors: Option<u32>) -> Result<Stage> {
+        let first_port = ports::block(12)?;
+        let admin = first_port + 11;
+        let text = config(id, &fake, first_port)? + tables + &format!("\n[admin]\nbind = \"127.0.0.1:{admin}\"\n");
+        let skein = Skein::start_with(&text, descriptors)?;
         Ok(Stage { skein, fake, first_port })
+    }
+
+    /// The file, without its admin listener.
+    pub fn file(&self) -> Result<String> {
+        config("main-1", &self.fake, self.first_port)
+    }
+
+    /// The address of the admin listener.
+    pub fn admin(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.first_port + 11).into()
+    }
+
+    /// The value of a series, by the beginning of its line; 0 if there is none.
+    pub fn metric(&self, series: &str) -> Result<f64> {
+        let text = http::get(self.admin(), "/metrics")?.body;
+        let values = text.lines().filter_map(|line| line.strip_prefix(series)?.trim().parse::<f64>().ok());
+        Ok(values.sum())
+    }
+
+    /// Waits until a series has a value that fits.
+    pub fn counts(&self, series: &str, fits: impl Fn(f64) -> bool) -> Result<()> {
+        process::until(series, SOON, || Ok(fits(self.metric(series)?).then_some(())))
     }
 
     /// The address that clients bootstrap to.

@@ -1,0 +1,77 @@
+//! Commands that look at a file, or at the command itself, and end.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap_complete::Shell;
+use miette::{IntoDiagnostic, WrapErr};
+use skein_config::Blueprint;
+use skein_routing::kind::Registry;
+
+use super::Drawing;
+use super::file::File;
+use crate::explain::Question;
+use crate::live::{self, Weight};
+use crate::picture::Picture;
+
+fn blueprint(file: PathBuf, kinds: &Registry) -> miette::Result<Blueprint> {
+    Ok(File::read(file, kinds)?.1.blueprint)
+}
+
+/// Says that a file is sound.
+pub(super) fn check(file: PathBuf, kinds: &Registry) -> miette::Result<ExitCode> {
+    let name = file.display().to_string();
+    blueprint(file, kinds)?;
+    print(&format!("{name} is sound\n"))
+}
+
+/// Says what the clusters say of a file that is sound: a fault among that makes the exit status 1.
+pub(super) fn check_live(file: PathBuf, kinds: &Registry) -> miette::Result<ExitCode> {
+    let blueprint = blueprint(file, kinds)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().into_diagnostic()?;
+    let findings = runtime.block_on(live::check(&blueprint));
+    for finding in &findings {
+        print(&format!("{finding}\n"))?;
+    }
+    let is_good = findings.iter().all(|finding| finding.weight != Weight::Fault);
+    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Draws the graph of a file.
+pub(super) fn graph(file: PathBuf, format: Drawing, kinds: &Registry) -> miette::Result<ExitCode> {
+    let picture = Picture::of(&blueprint(file, kinds)?);
+    print(&match format {
+        Drawing::Mermaid => picture.mermaid(),
+        Drawing::Svg => picture.svg(),
+    })
+}
+
+/// Says where a request goes, and why.
+pub(super) fn explain(file: PathBuf, question: &Question, kinds: &Registry) -> miette::Result<ExitCode> {
+    print(&crate::explain::explain(&blueprint(file, kinds)?, question)?)
+}
+
+/// Prints completions for a shell.
+pub(super) fn completions(shell: Shell, command: &mut clap::Command) -> miette::Result<ExitCode> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, command, "skein", &mut script);
+    print(&String::from_utf8_lossy(&script))
+}
+
+/// Prints the manual page.
+pub(super) fn man(command: clap::Command) -> miette::Result<ExitCode> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).render(&mut page).into_diagnostic()?;
+    print(&String::from_utf8_lossy(&page))
+}
+
+/// Prints a text; a reader that has had enough of it is no error.
+fn print(text: &str) -> miette::Result<ExitCode> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(error).into_diagnostic().wrap_err("standard output cannot be written")
+        }
+        Ok(()) | Err(_) => Ok(ExitCode::SUCCESS),
+    }
+}

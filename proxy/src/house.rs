@@ -1,0 +1,106 @@
+//! What all connections of the process share.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use skein_config::process::{Connections, Process};
+use skein_routing::budget::Budget;
+
+use crate::admission::Descriptors;
+use crate::meters::{Labels, Meters, labels};
+use crate::pool::Pool;
+use crate::roll::Roll;
+use crate::tenant::{Behind, Tenant};
+
+/// Memory for completed requests of all connections.
+const REQUESTS: u64 = 256 << 20;
+/// Memory for completed answers of all connections.
+const ANSWERS: u64 = 256 << 20;
+/// Idle read buffers that are kept: 4 MiB.
+const BUFFERS: usize = 16;
+
+/// What all connections share.
+pub(crate) struct House {
+    pub(crate) pool: Pool,
+    pub(crate) meters: Arc<Meters>,
+    pub(crate) requests: Arc<Budget>,
+    pub(crate) answers: Arc<Budget>,
+    pub(crate) descriptors: Arc<Descriptors>,
+    settings: RwLock<Arc<Settings>>,
+    board: RwLock<Board>,
+    connections: AtomicU64,
+}
+
+/// What the file says of the process.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) process: Process,
+    pub(crate) connections: Connections,
+}
+
+/// What is served, for those who watch.
+#[derive(Default)]
+pub(crate) struct Board {
+    /// Every listener is bound.
+    pub(crate) is_ready: bool,
+    /// Nobody is let in any more.
+    pub(crate) is_draining: bool,
+    pub(crate) tenants: Vec<Arc<Tenant>>,
+    pub(crate) clusters: Vec<Arc<Behind>>,
+    /// Rolls of what has ended.
+    pub(crate) ended: Vec<Arc<Roll>>,
+}
+
+impl House {
+    pub(crate) fn new(settings: Settings) -> Arc<Self> {
+        Arc::new(Self {
+            pool: Pool::new(BUFFERS),
+            meters: Arc::default(),
+            requests: Budget::new(REQUESTS),
+            answers: Budget::new(ANSWERS),
+            descriptors: Descriptors::new(),
+            settings: RwLock::new(Arc::new(settings)),
+            board: RwLock::default(),
+            connections: AtomicU64::new(1),
+        })
+    }
+
+    /// What the file says of the process now.
+    pub(crate) fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes over what the file says of the process.
+    pub(crate) fn set(&self, settings: Settings) {
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+    }
+
+    /// Writes on the board.
+    pub(crate) fn show(&self, write: impl FnOnce(&mut Board)) {
+        write(&mut self.board.write().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Reads the board.
+    pub(crate) fn shown<T>(&self, read: impl FnOnce(&Board) -> T) -> T {
+        read(&self.board.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// All metrics, as text.
+    pub(crate) fn metrics(&self) -> String {
+        self.meters.descriptors.get(&Labels::new()).set(i64::try_from(self.descriptors.used()).unwrap_or(i64::MAX));
+        // Brokers that nobody asks any more are not shown as they once were.
+        self.meters.node_up.retain(|_| false);
+        self.meters.node_round_trip.retain(|_| false);
+        self.shown(|board| board.clusters.iter().for_each(|cluster| cluster.show(&self.meters)));
+        for (side, budget, most) in [("client", &self.requests, REQUESTS), ("broker", &self.answers, ANSWERS)] {
+            let held = i64::try_from(most.saturating_sub(budget.left())).unwrap_or(i64::MAX);
+            self.meters.memory_held.get(&labels([("side", side)])).set(held);
+        }
+        self.meters.text()
+    }
+
+    /// The number of the next connection.
+    pub(crate) fn next_connection(&self) -> u64 {
+        self.connections.fetch_add(1, Ordering::Relaxed)
+    }
+}

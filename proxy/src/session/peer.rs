@@ -1,0 +1,143 @@
+//! One end of a session: a client, or a broker.
+
+use std::io;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use bytes::Bytes;
+use skein_protocol::varint::narrow;
+use tokio::net::TcpStream;
+
+use super::timing::Timing;
+use crate::admission::Held;
+use crate::meters::SideMeters;
+use crate::outbox::{Outbox, ZEROS};
+use crate::pool::Pool;
+use crate::source::Source;
+
+/// A socket with what has come in and what is to go out.
+pub(super) struct Peer {
+    pub(super) stream: TcpStream,
+    pub(super) source: Source,
+    pub(super) outbox: Outbox,
+    /// Since when the socket has taken nothing of what is to go out. Unset when it takes something.
+    pub(super) blocked: Option<Instant>,
+    /// Why nothing can be sent any more. What had come before may still be there to be read.
+    deaf: Option<io::Error>,
+    /// Since when something is to go out that the socket does not take. Unset when all of it has.
+    waiting: Option<Instant>,
+    meters: Arc<SideMeters>,
+    timing: Option<Timing>,
+    _descriptor: Held,
+}
+
+impl Peer {
+    /// `timing`: of a broker's answers.
+    pub(super) fn new(stream: TcpStream, held: Held, meters: Arc<SideMeters>, timing: Option<Timing>) -> Self {
+        Self {
+            stream,
+            source: Source::default(),
+            outbox: Outbox::default(),
+            blocked: None,
+            waiting: None,
+            deaf: None,
+            meters,
+            timing,
+            _descriptor: held,
+        }
+    }
+
+    /// Puts bytes out.
+    pub(super) fn push(&mut self, now: Instant, bytes: Bytes) {
+        if self.deaf.is_some() {
+            return;
+        }
+        if let Some(timing) = &mut self.timing {
+            timing.leaves(now, &bytes);
+        }
+        self.outbox.push(bytes);
+    }
+
+    /// Puts so many zero bytes out.
+    pub(super) fn push_zeros(&mut self, now: Instant, mut count: usize) {
+        while let Some(piece) = Some(count.min(ZEROS.len())).filter(|piece| *piece > 0) {
+            self.push(now, Bytes::from_static(ZEROS.get(..piece).unwrap_or(&[])));
+            count -= piece;
+        }
+    }
+
+    /// Nothing can be sent any more.
+    pub(super) fn is_deaf(&mut self, error: io::Error) -> Moved {
+        (self.deaf, self.blocked) = (Some(error), None);
+        self.outbox = Outbox::default();
+        Moved::Yes
+    }
+
+    /// Reads once; an error once all has been read that will ever come, with the cause if there is one but the peer's wish.
+    pub(super) fn poll_read(
+        &mut self, now: Instant, pool: &Pool, cx: &mut Context<'_>,
+    ) -> Poll<Result<usize, Option<io::Error>>> {
+        if self.source.has_ended() {
+            return Poll::Ready(Err(self.deaf.take()));
+        }
+        match self.source.poll_read(&mut self.stream, u64::MAX, pool, cx) {
+            Poll::Ready(Ok(bytes)) => {
+                self.meters.received.inc_by(u64::from(narrow(bytes)));
+                if let Some(timing) = &mut self.timing {
+                    timing.comes(now, self.source.last(bytes));
+                }
+                Poll::Ready(Ok(bytes))
+            }
+            Poll::Ready(Err(error)) => Poll::Ready(Err(Some(self.deaf.take().unwrap_or(error)))),
+            // To a socket that cannot send, nothing comes any more either.
+            Poll::Pending => self.deaf.take().map_or(Poll::Pending, |error| Poll::Ready(Err(Some(error)))),
+        }
+    }
+
+    /// Sends what can be sent; whether that was the last of it.
+    pub(super) fn flush(&mut self, now: Instant, cx: &mut Context<'_>) -> io::Result<Moved> {
+        if self.outbox.is_empty() {
+            return Ok(Moved::No);
+        }
+        let before = self.outbox.bytes();
+        let flushed = self.outbox.poll_flush(&mut self.stream, cx);
+        let left = self.outbox.bytes();
+        self.meters.sent.inc_by(u64::from(narrow(before - left)));
+        match flushed {
+            Poll::Ready(flushed) => {
+                self.blocked = None;
+                self.let_go(now);
+                flushed.map(|()| Moved::Yes)
+            }
+            Poll::Pending => {
+                self.waiting.get_or_insert(now);
+                let since = self.blocked.filter(|_| left == before);
+                self.blocked = Some(since.unwrap_or(now));
+                Ok(Moved::No)
+            }
+        }
+    }
+
+    /// Nothing is held back any more.
+    fn let_go(&mut self, now: Instant) {
+        if let Some(since) = self.waiting.take() {
+            self.meters.blocked.inc_by(now.saturating_duration_since(since).as_secs_f64());
+        }
+    }
+}
+
+/// Whether something happened that may let something else go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moved {
+    Yes,
+    No,
+}
+
+impl Moved {
+    pub(super) fn note(&mut self, other: Self) {
+        if other == Self::Yes {
+            *self = Self::Yes;
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! A virtual cluster that is served: the unit that a change of the file replaces.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use skein_config::blueprint::VirtualCluster;
+use skein_link::Asker;
+use skein_protocol::ids::VirtualNodeId;
+use skein_routing::engine::Need;
+use skein_routing::graph::{Door, Limits, LoginMode};
+use skein_routing::topology::ClusterIndex;
+
+use crate::admission::Guests;
+use crate::events::Unlisted;
+use crate::house::House;
+use crate::listen::Entrance;
+use crate::meters::{BrokerMeters, ClientMeters, Meters, labels};
+use crate::roll::Roll;
+
+/// A listener: its name, what it binds, who is connected.
+pub(crate) type Listening = (Arc<str>, Vec<SocketAddr>, Arc<Guests>);
+
+/// A cluster that is served.
+pub(crate) struct Behind {
+    pub(crate) asker: Arc<Asker>,
+    pub(crate) meters: Arc<BrokerMeters>,
+}
+
+impl Behind {
+    /// Puts the health of its brokers into the metrics.
+    pub(crate) fn show(&self, meters: &Meters) {
+        let cluster = &*self.asker.cluster().name;
+        for (node, answered) in self.asker.health() {
+            let labels = labels([("cluster", cluster), ("node", &node.to_string())]);
+            meters.node_up.get(&labels).set(i64::from(answered.outcome.is_ok()));
+            if let Ok(took) = answered.outcome {
+                meters.node_round_trip.get(&labels).set(took.as_secs_f64());
+            }
+        }
+    }
+}
+
+/// What the connections of one virtual cluster share.
+pub(crate) struct Tenant {
+    pub(crate) name: Arc<str>,
+    /// The clusters that it leads to; their places are those of the file that it was compiled from.
+    behind: Vec<(ClusterIndex, Arc<Behind>)>,
+    pub(crate) listeners: Vec<Listening>,
+    meters: Arc<Meters>,
+    pub(crate) roll: Arc<Roll>,
+    /// Nodes that have been reported as left out.
+    reported: Mutex<BTreeSet<VirtualNodeId>>,
+}
+
+impl Tenant {
+    /// A tenant and its entrances, by address. `served`: the clusters of the file.
+    pub(crate) fn compiled(
+        cluster: VirtualCluster, served: &[Arc<Behind>], house: &Arc<House>,
+    ) -> (Arc<Self>, Vec<(SocketAddr, Arc<Entrance>)>) {
+        let clusters = cluster.target.clusters();
+        let known = clusters.iter().filter_map(|index| Some((*index, Arc::clone(served.get(usize::from(index.0))?))));
+        let listeners: Vec<Listening> = cluster
+            .listeners
+            .iter()
+            .map(|listener| {
+                let addresses = listener.binds.iter().map(|(address, _)| *address).collect();
+                (Arc::clone(&listener.name), addresses, Arc::default())
+            })
+            .collect();
+        let tenant = Arc::new(Self {
+            name: cluster.name,
+            behind: known.collect(),
+            listeners,
+            meters: Arc::clone(&house.meters),
+            roll: Arc::default(),
+            reported: Mutex::default(),
+        });
+        let mut entrances = Vec::new();
+        for (listener, (.., guests)) in cluster.listeners.into_iter().zip(&tenant.listeners) {
+            if listener.login == LoginMode::None {
+                // The first client need not wait for what can be known before it comes.
+                tenant.behind.iter().for_each(|(_, cluster)| cluster.asker.ask(Need::Identity));
+            }
+            let door = Arc::new(Door {
+                face: listener.face,
+                target: cluster.target.clone(),
+                clusters: clusters.clone(),
+                login: listener.login,
+                limits: Limits::default(),
+                requests: Arc::clone(&house.requests),
+                answers: Arc::clone(&house.answers),
+            });
+            let meters = Arc::new(ClientMeters::new(&house.meters, &tenant.name, &listener.name));
+            for (address, at) in listener.binds {
+                let entrance = Entrance {
+                    tenant: Arc::clone(&tenant),
+                    listener: Arc::clone(&listener.name),
+                    door: Arc::clone(&door),
+                    at,
+                    house: Arc::clone(house),
+                    meters: Arc::clone(&meters),
+                    guests: Arc::clone(guests),
+                };
+                entrances.push((address, Arc::new(entrance)));
+            }
+        }
+        (tenant, entrances)
+    }
+
+    /// The clusters that it leads to.
+    pub(crate) fn clusters(&self) -> impl Iterator<Item = &(ClusterIndex, Arc<Behind>)> {
+        self.behind.iter()
+    }
+
+    /// A cluster that it leads to.
+    pub(crate) fn cluster(&self, cluster: ClusterIndex) -> Option<&Arc<Behind>> {
+        self.behind.iter().find_map(|(index, behind)| (*index == cluster).then_some(behind))
+    }
+
+    /// Reports a node that was left out of answers, once.
+    pub(crate) fn unlisted(&self, node: VirtualNodeId) {
+        if self.reported.lock().is_ok_and(|mut reported| reported.insert(node)) {
+            Unlisted { virtual_cluster: &self.name, node }.emit(&self.meters);
+        }
+    }
+}
