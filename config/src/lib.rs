@@ -1,35 +1,53 @@
 //! TOML in, a checked blueprint out.
 //!
 //! ```text
-//!   text ─► Document (what stands there, with its place) ─► Blueprint (names resolved, kinds prepared, faults reported)
+//!   bytes ─► syntax ─► Document (values, with their places) ─► Blueprint (names resolved, kinds prepared)
+//!               └──────────────┴──── faults ────┴─► report: what the operator sees
 //! ```
 //!
 //! Invariants: after compilation no string names a cluster or a router; every fault is reported, not the first; a fault says
-//! where, what, and what would be right.
+//! where, what, and what would be right. Whatever the bytes are, they are answered in bounded time and without a panic.
 
 pub mod blueprint;
 mod compile;
 pub mod document;
-pub mod fault;
-mod nodes;
+mod graph;
+mod limits;
+mod listeners;
+mod manual;
+mod report;
+mod syntax;
+mod values;
 
 use skein_routing::kind::Registry;
+use skein_settings::{Environment, Fault, Item, Reader, Value};
 
 pub use blueprint::Blueprint;
 pub use document::Document;
-pub use fault::{Fault, Faults};
+pub use manual::{schema, tables};
+pub use report::{Colours, Faults};
 
-/// Reads and compiles a configuration. `name`: what faults call the file.
+/// Bytes of a file: more than any number of clusters that a process could serve needs.
+pub const MOST_BYTES: usize = 4 << 20;
+
+/// Reads and compiles a configuration. `name`: what faults call the file; `file`: its bytes; `environment`: where `${NAME}`
+/// in a text comes from.
 ///
 /// # Errors
 /// All faults that were found.
-pub fn load(name: &str, text: &str, kinds: &Registry) -> Result<Blueprint, Faults> {
-    let document = match toml::from_str::<Document>(text) {
-        Ok(document) => document,
-        Err(error) => {
-            let at = error.span().unwrap_or(0..0);
-            return Err(Faults::new(name, text, vec![Fault::new(error.message().to_owned(), at, "")]));
-        }
-    };
-    compile::blueprint(&document, kinds).map_err(|faults| Faults::new(name, text, faults))
+pub fn load(name: &str, file: &[u8], kinds: &Registry, environment: Environment<'_>) -> Result<Blueprint, Faults> {
+    let text = String::from_utf8_lossy(file.get(..MOST_BYTES).unwrap_or(file));
+    let faults = |faults: Vec<Fault>| Faults::new(name, &text, faults);
+    syntax::bounds(file).map_err(|fault| faults(vec![fault]))?;
+    let parsed = syntax::parse(&text).map_err(faults)?;
+    let reader = Reader::new(environment);
+    parsed.faults.into_iter().for_each(|fault| reader.tell(fault));
+    let document = document::file(kinds).read(&Item::whole(&parsed.root, &reader));
+    let mut found = reader.into_faults();
+    match document.map(|document| compile::blueprint(&document)) {
+        Some(Ok(blueprint)) if found.is_empty() => return Ok(blueprint),
+        Some(Err(more)) => found.extend(more),
+        Some(Ok(_)) | None => {}
+    }
+    Err(faults(found))
 }

@@ -10,18 +10,11 @@ use skein_link::Asker;
 use skein_protocol::ids::VirtualNodeId;
 use skein_routing::budget::Budget;
 use skein_routing::engine::Need;
-use skein_routing::graph::{Door, Limits, LoginMode};
+use skein_routing::graph::{Door, LoginMode};
 
 use crate::events::{Ready, Unlisted};
 use crate::listen::{self, Entrance};
 use crate::pool::Pool;
-
-/// Memory for completed requests of all connections.
-const REQUESTS: u64 = 256 << 20;
-/// Memory for completed answers of all connections.
-const ANSWERS: u64 = 256 << 20;
-/// Idle read buffers that are kept: 4 MiB.
-const BUFFERS: usize = 16;
 
 /// What all connections share.
 pub(crate) struct House {
@@ -69,14 +62,15 @@ impl App {
     /// # Errors
     /// [`NotBound`]: nothing is served then.
     pub fn start(blueprint: Blueprint) -> Result<Self, NotBound> {
+        let memory = blueprint.memory;
         let askers: Vec<_> = blueprint.clusters.into_iter().map(Asker::start).collect();
         let house = Arc::new(House {
             askers,
-            pool: Pool::new(BUFFERS),
+            pool: Pool::new(memory.idle_buffers),
             connections: AtomicU64::new(1),
             reported: Mutex::default(),
         });
-        let (requests, answers) = (Budget::new(REQUESTS), Budget::new(ANSWERS));
+        let (requests, answers) = (Budget::new(memory.requests), Budget::new(memory.answers));
         let mut listeners = tokio::task::JoinSet::new();
         let mut count = 0;
         let virtual_clusters = blueprint.virtual_clusters.len();
@@ -93,7 +87,7 @@ impl App {
                     target: cluster.target.clone(),
                     clusters: clusters.clone(),
                     login: listener.login,
-                    limits: Limits::default(),
+                    limits: cluster.limits.clone(),
                     requests: Arc::clone(&requests),
                     answers: Arc::clone(&answers),
                 });
