@@ -9,7 +9,7 @@ use skein_filters::Address;
 use skein_routing::declared::{DeclaredRouter, DeclaredTarget, target};
 use skein_routing::graph::LoginMode;
 use skein_routing::kind::Registry;
-use skein_settings::{Spanned, Table, Value, fields, list, named, nearest, quoted, words};
+use skein_settings::{Spanned, Table, Value, fields, list, named, words};
 
 use crate::limits::{self, DeclaredLimits, DeclaredMemory};
 use crate::values::{self, NodeList};
@@ -162,18 +162,3 @@ fn listener(table: &mut Table<'_>) -> Option<Listener> {
     );
     Some(Listener { bind: bind?, advertise: advertise?, ports: ports?, login: login? })
 }
-
-/// What would be right in the place of a name that is not defined: the one that may have been meant, and all there are.
-pub(crate) fn defined<T>(what: &str, name: &str, named: &Named<T>) -> String {
-    let names = || named.keys().map(|name| name.get_ref().as_str());
-    let meant = nearest(name, names()).map(|known| format!("did you mean `{known}`? ")).unwrap_or_default();
-    let listed: Vec<_> = names().take(MOST_LISTED).map(quoted).collect();
-    match listed.len() {
-        0 => format!("define it: there are no {what}"),
-        listed_all if listed_all == named.len() => format!("{meant}defined {what}: {}", listed.join(", ")),
-        _ => format!("{meant}defined {what}: {}, …", listed.join(", ")),
-    }
-}
-
-/// Names that a fault lists.
-const MOST_LISTED: usize = 10;

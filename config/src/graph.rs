@@ -6,14 +6,19 @@ use std::sync::Arc;
 use skein_routing::declared::{DeclaredRouter, DeclaredTarget};
 use skein_routing::graph::{Level, Target};
 use skein_routing::topology::ClusterIndex;
-use skein_settings::{Fault, quoted};
+use skein_settings::{Fault, nearest, quoted};
 
-use crate::document::{self, Document};
+use crate::document::{Document, Named};
 
 /// Routers on one way: each is passed by every request.
 const MOST_LEVELS: usize = 16;
 /// Ways from a virtual cluster to clusters: routers that branch again and again make twice as many at each level.
 const MOST_WAYS: usize = 1024;
+
+/// Names that a fault lists.
+const MOST_LISTED: usize = 10;
+/// Faults after which no name is sought that may have been meant: it takes time for each name that there is.
+const HINTED: usize = 100;
 
 /// Where a cluster that the file names is in the blueprint.
 #[derive(Clone, Copy, Debug)]
@@ -64,13 +69,27 @@ impl<'d, 'f> Graph<'d, 'f> {
         self.faults.push(Fault::new(what, at.name().span(), right));
     }
 
+    /// What would be right in the place of a name that is not defined: all there are, and the one that may have been meant.
+    fn defined<T>(&self, what: &str, name: &str, named: &Named<T>) -> String {
+        let names = || named.keys().map(|name| name.get_ref().as_str());
+        let listed: Vec<_> = names().take(MOST_LISTED).map(quoted).collect();
+        if listed.is_empty() {
+            return format!("define it: there are no {what}");
+        }
+        // With so many faults no report shows this one.
+        let meant = if self.faults.len() < HINTED { nearest(name, names()) } else { None };
+        let meant = meant.map(|known| format!("did you mean `{known}`? ")).unwrap_or_default();
+        let more = if listed.len() < named.len() { ", …" } else { "" };
+        format!("{meant}defined {what}: {}{more}", listed.join(", "))
+    }
+
     fn target(&mut self, declared: &'d DeclaredTarget) -> Option<Node> {
         match declared {
             DeclaredTarget::Cluster(name) => match self.places.get(name.get_ref().as_str()) {
                 Some(Place::At(index)) => Some(Node { target: Target::Cluster(*index), ways: 1 }),
                 Some(Place::Faulty) => None,
                 None => {
-                    let right = document::defined("clusters", name.get_ref(), &self.document.clusters);
+                    let right = self.defined("clusters", name.get_ref(), &self.document.clusters);
                     self.fault(format!("cluster {} is not defined", quoted(name.get_ref())), declared, right);
                     None
                 }
@@ -81,7 +100,7 @@ impl<'d, 'f> Graph<'d, 'f> {
 
     fn router(&mut self, name: &str, declared: &'d DeclaredTarget) -> Option<Node> {
         let Some((name, router)) = self.document.routers.get_key_value(name) else {
-            let right = document::defined("routers", name, &self.document.routers);
+            let right = self.defined("routers", name, &self.document.routers);
             self.fault(format!("router {} is not defined", quoted(name)), declared, right);
             return None;
         };

@@ -2,6 +2,8 @@
 
 /// Beyond so many letters nothing known is near.
 const LONGEST: usize = 64;
+/// So many names are compared: who has more finds theirs in the file.
+const COMPARED: usize = 200;
 /// From this likeness on, of 1 for equal, a name may have been meant.
 const ALIKE: f64 = 0.6;
 
@@ -14,7 +16,11 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");
     let name = plain(name);
     let likeness = |known: &str| strsim::normalized_damerau_levenshtein(&name, &plain(known));
-    let rated = known.into_iter().map(|known| (likeness(known), known)).filter(|(likeness, _)| *likeness >= ALIKE);
+    let rated = known
+        .into_iter()
+        .take(COMPARED)
+        .map(|known| (likeness(known), known))
+        .filter(|(likeness, _)| *likeness >= ALIKE);
     rated.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, known)| known)
 }
 

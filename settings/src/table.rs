@@ -165,7 +165,10 @@ impl<T, F: Fn(&mut Table<'_>) -> Option<T>> Value for Fields<F> {
         let Side::Reading { known, rest, .. } = table.side else { return None };
         let is_stranger = |key: &&Spanned<DeString<'_>>| rest == Rest::Unknown && !known.contains(&&**key.get_ref());
         let strangers: Vec<_> = entries.keys().filter(is_stranger).collect();
-        strangers.iter().for_each(|key| reader.tell(stranger(key, title, &known)));
+        for (place, key) in strangers.iter().enumerate() {
+            let meant = if place < HINTED { nearest(key.get_ref(), known.iter().copied()) } else { None };
+            reader.tell(stranger(key, title, &known, meant));
+        }
         if strangers.is_empty() && self.presence == Presence::ExactlyOne && entries.len() != 1 {
             let found = if entries.is_empty() { "names nothing" } else { "names more than one thing" };
             let keys: Vec<_> = known.iter().map(|key| format!("`{key}`")).collect();
@@ -176,10 +179,12 @@ impl<T, F: Fn(&mut Table<'_>) -> Option<T>> Value for Fields<F> {
     }
 }
 
-/// The fault of a key that nobody knows.
-fn stranger(key: &Spanned<impl AsRef<str>>, title: &str, known: &[&'static str]) -> Fault {
-    let name = key.get_ref().as_ref();
-    let meant = nearest(name, known.iter().copied());
+/// So many keys of one table are compared with those that there are: more than these are no slips of the pen.
+const HINTED: usize = 50;
+
+/// The fault of a key that nobody knows. `meant`: the one that may have been meant.
+fn stranger(key: &Spanned<DeString<'_>>, title: &str, known: &[&'static str], meant: Option<&str>) -> Fault {
+    let name = key.get_ref();
     let meant = meant.map(|known| format!("did you mean `{known}`? ")).unwrap_or_default();
     let keys: Vec<_> = known.iter().map(|key| format!("`{key}`")).collect();
     let right = format!("{meant}its keys are {}", keys.join(", "));

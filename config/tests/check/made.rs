@@ -23,6 +23,7 @@ pub(crate) fn files() -> Vec<(&'static str, Vec<u8>)> {
         ("long-line.toml", text(GOOD.replace("nodes = \"1-3\"", &long))),
         ("long-key.toml", text(format!("{} = 1\n{GOOD}", "key".repeat(100_000)))),
         ("long-name.toml", text(GOOD.replace("cluster = \"one\"", &format!("cluster = \"{}\"", "x".repeat(100_000))))),
+        ("many-references.toml", text(references(5_000))),
         ("long-chain.toml", text(chain(1_000))),
         ("many-ways.toml", text(doubling(14))),
         ("crlf.toml", text(bad.replace('\n', "\r\n"))),
@@ -34,6 +35,17 @@ pub(crate) fn files() -> Vec<(&'static str, Vec<u8>)> {
         ("turned-around.toml", text(GOOD.replace("main-1", "\u{202e}main").replace("1-3", "\u{202e}1"))),
         ("tab.toml", text(GOOD.replace("nodes = \"1-3\"", "\tnodes =\t\"1-x\""))),
     ]
+}
+
+/// Virtual clusters of which each leads to a cluster that is not defined, among many that are.
+fn references(count: usize) -> String {
+    let pair = |at: usize| {
+        format!(
+            "clusters.c{at} = {{ bootstrap = [\"kafka:9092\"], nodes = \"1\" }}\n\
+             virtual-clusters.v{at} = {{ id = \"{at}\", target.cluster = \"d{at}\", listeners = {{}} }}\n"
+        )
+    };
+    (0..count).map(pair).collect()
 }
 
 /// Routers that lead to the next, and the next, for longer than a request may go.
