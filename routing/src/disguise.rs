@@ -78,13 +78,14 @@ impl Kind for Disguise {
     }
 
     fn prepare(settings: &Settings, routes: &[Route<()>]) -> Result<Self, Vec<Fault>> {
-        let beyond = |route: &&Route<()>| i32::from(route.id.0) >= settings.stride;
+        let beyond = |route: &&Route<()>| i32::from(route.id.get_ref().0) >= settings.stride;
         let right = format!("use ids below the stride, which is {}", settings.stride);
         let fault = |route: &Route<()>| {
-            Fault::new(format!("route id {} leaves no node id to other routes", route.id.0), route.name.span(), &right)
+            let what = format!("route id {} makes node ids of another route", route.id.get_ref().0);
+            Fault::new(what, route.id.span(), &right)
         };
         let faults: Vec<_> = routes.iter().filter(beyond).map(fault).collect();
-        let ids: Vec<_> = routes.iter().map(|route| route.id).collect();
+        let ids: Vec<_> = routes.iter().map(|route| *route.id.get_ref()).collect();
         Self::new(settings.clone(), &ids).filter(|_| faults.is_empty()).ok_or(faults)
     }
 }

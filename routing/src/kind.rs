@@ -12,8 +12,8 @@ use crate::router::{RouteId, Router};
 pub struct Route<S> {
     /// Its name, with its place in the file.
     pub name: Spanned<String>,
-    /// Its number.
-    pub id: RouteId,
+    /// Its number, with its place in the file.
+    pub id: Spanned<RouteId>,
     /// What else stands in its table.
     pub settings: S,
 }
@@ -155,7 +155,7 @@ fn ask<K: Kind>(table: &mut Table<'_>) -> Option<DeclaredRouter> {
             let what = format!("routes {} and {} have one id", quoted(&other), quoted(name.get_ref()));
             table.tell(Fault::new(what, id.span(), "give each route an id of its own, for ever"));
         }
-        seen.push(Route { name: name.clone(), id: *id.get_ref(), settings });
+        seen.push(Route { name: name.clone(), id: id.clone(), settings });
         declared.push(DeclaredRoute { name, id, target });
     }
     let prepare = move || K::prepare(&settings, &seen).map(|router| -> Box<dyn Router> { Box::new(router) });

@@ -6,6 +6,7 @@ mod broken;
 mod hostile;
 mod identity;
 mod kit;
+mod limits;
 mod loss;
 mod order;
 mod producers;

@@ -47,8 +47,18 @@ impl Stage {
 
     /// Skein in front of this cluster, under a declared id.
     pub fn called(id: &str, fake: Fake) -> Result<Stage> {
+        Stage::declared(id, fake, "")
+    }
+
+    /// Nodes 1 and 7, topic `t` on both, and these lines of limits.
+    pub fn limited(limits: &str) -> Result<Stage> {
+        let fake = Fake::start(REAL_CLUSTER, &[1, 7])?.topic("t", &[1, 7]);
+        Stage::declared("main-1", fake, &format!("\n[virtual-clusters.main.limits]\n{limits}\n"))
+    }
+
+    fn declared(id: &str, fake: Fake, more: &str) -> Result<Stage> {
         let first_port = ports::block(11)?;
-        let skein = Skein::start(&config(id, &fake, first_port)?)?;
+        let skein = Skein::start(&format!("{}{more}", config(id, &fake, first_port)?))?;
         Ok(Stage { skein, fake, first_port })
     }
 
