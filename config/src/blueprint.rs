@@ -6,14 +6,33 @@ use std::sync::Arc;
 
 use skein_filters::{Address, Face};
 use skein_protocol::ids::{RealNodeId, VirtualNodeId};
-use skein_routing::graph::{LoginMode, Target};
+use skein_routing::graph::{Limits, LoginMode, Target};
 
 /// Everything that a file declares.
 pub struct Blueprint {
+    /// What all connections share.
+    pub memory: Memory,
     /// The real clusters; a `ClusterIndex` is a place in it.
     pub clusters: Vec<Cluster>,
     /// What clients see.
     pub virtual_clusters: Vec<VirtualCluster>,
+}
+
+/// Memory that all connections share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Bytes for requests that are completed before they go on.
+    pub requests: u64,
+    /// Bytes for answers that are completed before they go on.
+    pub answers: u64,
+    /// Idle read buffers that are kept.
+    pub idle_buffers: usize,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self { requests: 256 << 20, answers: 256 << 20, idle_buffers: 16 }
+    }
 }
 
 /// A real cluster.
@@ -39,6 +58,8 @@ pub struct VirtualCluster {
     pub target: Target,
     /// Where clients come in.
     pub listeners: Vec<Listener>,
+    /// Bounds of each of its connections.
+    pub limits: Limits,
 }
 
 /// A listener.

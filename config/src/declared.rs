@@ -5,7 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use toml::{Table, Value};
+use serde_json::{Map, Value, json};
+use toml::de::DeValue;
+
+type Table = Map<String, Value>;
 
 /// What one name stands for in the file: its own table, and all tables that it leads to.
 pub type Declaration = BTreeMap<String, Value>;
@@ -24,9 +27,10 @@ const CLUSTERS: &str = "clusters";
 
 impl Declared {
     /// The declarations of a file that has been read.
-    pub fn of(file: &Table) -> Self {
+    pub(crate) fn of(file: &DeValue<'_>) -> Self {
+        let Value::Object(file) = &plain(file) else { return Self::default() };
         let all = |kind: &str| {
-            let names = file.get(kind).and_then(Value::as_table).into_iter().flat_map(Table::keys);
+            let names = file.get(kind).and_then(Value::as_object).into_iter().flat_map(Table::keys);
             names.map(|name| (name.clone(), reached(file, kind, name))).collect()
         };
         Self { virtual_clusters: all(VIRTUAL_CLUSTERS), clusters: all(CLUSTERS) }
@@ -47,11 +51,24 @@ fn reached(file: &Table, kind: &str, name: &str) -> Declaration {
         let mut words = BTreeSet::new();
         collect(value, &mut words);
         for (kind, named) in file.iter().filter(|(kind, _)| *kind != VIRTUAL_CLUSTERS) {
-            let named = named.as_table().into_iter().flat_map(Table::keys);
+            let named = named.as_object().into_iter().flat_map(Table::keys);
             open.extend(named.filter(|name| words.contains(name.as_str())).map(|name| (kind.clone(), name.clone())));
         }
     }
     found
+}
+
+/// A value without its places.
+fn plain(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::String(text) => json!(text),
+        DeValue::Integer(number) => json!([number.radix(), number.as_str()]),
+        DeValue::Float(number) => json!(number.as_str()),
+        DeValue::Boolean(is) => json!(is),
+        DeValue::Datetime(time) => json!(time.to_string()),
+        DeValue::Array(list) => list.iter().map(|item| plain(item.get_ref())).collect(),
+        DeValue::Table(table) => table.iter().map(|(key, item)| (key.to_string(), plain(item.get_ref()))).collect(),
+    }
 }
 
 /// Every text in a value.
@@ -62,7 +79,7 @@ fn collect<'a>(value: &'a Value, words: &mut BTreeSet<&'a str>) {
     for inner in value.as_array().into_iter().flatten() {
         collect(inner, words);
     }
-    for (_, inner) in value.as_table().into_iter().flatten() {
+    for (_, inner) in value.as_object().into_iter().flatten() {
         collect(inner, words);
     }
 }
@@ -85,7 +102,10 @@ mod tests {
     "#;
 
     fn changed(from: &str, to: &str) -> Vec<String> {
-        let declared = |text: &str| Declared::of(&toml::from_str(text).unwrap());
+        let declared = |text: &str| {
+            let table = toml::de::DeTable::parse(text).unwrap().into_inner();
+            Declared::of(&DeValue::Table(table))
+        };
         let (old, new) = (declared(FILE), declared(&FILE.replace(from, to)));
         let all = |declared: &Declared| declared.virtual_clusters.clone().into_iter().chain(declared.clusters.clone());
         let old: BTreeMap<_, _> = all(&old).collect();

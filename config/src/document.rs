@@ -1,119 +1,180 @@
-//! A configuration as it stands in the file, with the place of whatever a fault may be about.
+//! A configuration as it stands in the file: each value read, with the place of whatever a fault may be about.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
 
-use serde::Deserialize;
-use toml::Spanned;
+use skein_filters::Address;
+use skein_routing::declared::{DeclaredRouter, DeclaredTarget, target};
+use skein_routing::graph::LoginMode;
+use skein_routing::kind::Registry;
+use skein_settings::{Spanned, Table, Value, fields, list, named, words};
 
-use crate::process;
+use crate::limits::{self, DeclaredLimits, DeclaredMemory};
+use crate::process::{self, Admin, Connections, Process};
+use crate::values::{self, NodeList};
+
+/// What has a name in the file; `None`: it has a fault, which has been told.
+pub type Named<T> = BTreeMap<Spanned<String>, Option<T>>;
 
 /// The whole file.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Document {
+    /// What all connections share.
+    pub memory: DeclaredMemory,
     /// Real clusters, by name.
-    #[serde(default)]
-    pub clusters: BTreeMap<Spanned<String>, Cluster>,
+    pub clusters: Named<Cluster>,
     /// Routers, by name.
-    #[serde(default)]
-    pub routers: BTreeMap<Spanned<String>, Router>,
+    pub routers: Named<DeclaredRouter>,
     /// What clients see, by name.
-    #[serde(default)]
-    pub virtual_clusters: BTreeMap<Spanned<String>, VirtualCluster>,
+    pub virtual_clusters: Named<VirtualCluster>,
     /// How the process stops.
-    #[serde(default)]
-    pub process: process::Process,
+    pub process: Process,
     /// Where the process is watched.
-    #[serde(default)]
-    pub admin: process::Admin,
+    pub admin: Admin,
     /// Bounds of connections.
-    #[serde(default)]
-    pub connections: process::Connections,
+    pub connections: Connections,
 }
 
 /// A real cluster.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Clone, Debug)]
 pub struct Cluster {
     /// Addresses at which some broker of it is reached.
-    pub bootstrap: Spanned<Vec<Spanned<String>>>,
-    /// The node ids that may ever exist, in order: `"1-3, 7"`. It grows at its end.
-    pub nodes: Spanned<String>,
+    pub bootstrap: Vec<Address>,
+    /// The node ids that may ever exist.
+    pub nodes: NodeList,
     /// Where brokers are reached, for those whose address Skein cannot ask for.
-    #[serde(default)]
-    pub addresses: BTreeMap<Spanned<String>, Spanned<String>>,
+    pub addresses: Named<Address>,
 }
 
-/// A router: its kind, its routes, and what its kind reads.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Router {
-    /// The name of its kind.
-    pub kind: Spanned<String>,
-    /// Its routes, by name.
-    #[serde(default)]
-    pub routes: BTreeMap<Spanned<String>, Route>,
-    /// What the kind reads.
-    #[serde(flatten)]
-    pub settings: toml::Table,
-}
-
-/// A route.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Route {
-    /// Its number, which never changes.
-    pub id: Spanned<u16>,
-    /// Where it leads.
-    pub target: Spanned<Target>,
-    /// What the kind reads.
-    #[serde(flatten)]
-    pub settings: toml::Table,
-}
-
-/// Where a route or a virtual cluster leads: one of the two.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Target {
-    /// The name of a cluster.
-    pub cluster: Option<Spanned<String>>,
-    /// The name of a router.
-    pub router: Option<Spanned<String>>,
-}
-
-/// What clients see.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+/// What clients see. `None`: it has a fault, which has been told, and which is none of the other keys.
+#[derive(Clone, Debug)]
 pub struct VirtualCluster {
-    /// Its id, for ever: cluster and topic ids derive from it.
-    pub id: Spanned<String>,
+    /// Its id, for ever.
+    pub id: Option<Spanned<String>>,
     /// Where it leads.
-    pub target: Spanned<Target>,
-    /// Its listeners, by name.
-    #[serde(default)]
-    pub listeners: BTreeMap<Spanned<String>, Listener>,
+    pub target: Option<DeclaredTarget>,
+    /// Its listeners.
+    pub listeners: Named<Listener>,
+    /// Bounds of each of its connections.
+    pub limits: DeclaredLimits,
 }
 
 /// Where clients come in.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Clone, Debug)]
 pub struct Listener {
     /// The bootstrap address that is bound.
-    pub bind: Spanned<String>,
+    pub bind: Spanned<SocketAddr>,
     /// The host that clients are told.
-    pub advertise: Spanned<String>,
-    /// One port per node: the first is that of the first declared node.
-    pub ports: Spanned<String>,
+    pub advertise: Spanned<Arc<str>>,
+    /// One port per node.
+    pub ports: Spanned<RangeInclusive<u16>>,
     /// How clients log in.
-    #[serde(default)]
-    pub login: Login,
+    pub login: Spanned<LoginMode>,
 }
 
-/// How clients of a listener log in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Login {
-    /// They do not.
-    #[default]
-    None,
-    /// SASL bytes are passed on to the one cluster.
-    Relay,
+/// A whole file.
+pub(crate) fn file<'r>(kinds: &'r Registry) -> impl Value<Out = Document> + 'r {
+    fields("a configuration", "a table", move |table: &mut Table<'_>| {
+        let memory = fields("`limits`", "a table `[limits]`", limits::memory);
+        let memory = table.optional("limits", memory, "Bounds of the whole process.");
+        let cluster = fields("a cluster", "a table `[clusters.NAME]`", cluster);
+        let clusters = table.optional("clusters", named(0, cluster), "Real clusters, by name: what is behind.");
+        let routers = table.optional("routers", named(0, kinds.router()), "Routers, by name: what is between.");
+        let seen = fields("a virtual cluster", "a table `[virtual-clusters.NAME]`", virtual_cluster);
+        let seen = table.required("virtual-clusters", named(1, seen), "Virtual clusters, by name: what clients see.");
+        let stop = fields("`process`", "a table `[process]`", process::process);
+        let stop = table.optional("process", stop, "How the process stops.");
+        let watched = fields("`admin`", "a table `[admin]`", process::admin);
+        let watched = table.optional("admin", watched, "Where the process is watched.");
+        let bounds = fields("`connections`", "a table `[connections]`", process::connections);
+        let bounds = table.optional("connections", bounds, "Bounds of the connections of clients.");
+        Some(Document {
+            process: stop?.map(Spanned::into_inner).unwrap_or_default(),
+            admin: watched?.map(Spanned::into_inner).unwrap_or_default(),
+            connections: bounds?.map(Spanned::into_inner).unwrap_or_default(),
+            memory: memory.flatten().map(Spanned::into_inner).unwrap_or_default(),
+            clusters: clusters?.map(Spanned::into_inner).unwrap_or_default(),
+            routers: routers?.map(Spanned::into_inner).unwrap_or_default(),
+            virtual_clusters: seen?.into_inner(),
+        })
+    })
+}
+
+fn cluster(table: &mut Table<'_>) -> Option<Cluster> {
+    let bootstrap = table.required(
+        "bootstrap",
+        list(1, values::address()),
+        "Addresses `\"HOST:PORT\"` at which some broker is reached, at least one. They are tried in turn, each round \
+         beginning with the next. `\"[::1]:9092\"` for IPv6.",
+    );
+    let nodes = table.required(
+        "nodes",
+        values::nodes(),
+        "The node ids that may ever exist, in order: `\"1-3, 7, 1001\"`. The order gives each its port, so add new ids at \
+         the end and leave old ones in. At most 10,000.",
+    );
+    let addresses = table.optional(
+        "addresses",
+        named(0, values::address()),
+        "A table from node id to `\"HOST:PORT\"`, for brokers whose own idea of their address does not work from here, or \
+         is not known because logins are relayed. A declared address wins over what the cluster says.",
+    );
+    Some(Cluster {
+        bootstrap: bootstrap?.into_inner().into_iter().map(Spanned::into_inner).collect(),
+        nodes: nodes?.into_inner(),
+        addresses: addresses?.map(Spanned::into_inner).unwrap_or_default(),
+    })
+}
+
+fn virtual_cluster(table: &mut Table<'_>) -> Option<VirtualCluster> {
+    let id = table.required(
+        "id",
+        values::id(),
+        "Its identity, for ever. The cluster id that clients see is derived from it alone, so renaming the virtual cluster \
+         changes nothing for them, and changing the `id` makes it another cluster to them.",
+    );
+    let target = table.required(
+        "target",
+        target(),
+        "Where it leads: `target.cluster = \"NAME\"` or `target.router = \"NAME\"`, one of the two.",
+    );
+    let listener = fields("a listener", "a table `[virtual-clusters.NAME.listeners.NAME]`", listener);
+    let listeners = table.required("listeners", named(1, listener), "Where clients come in, by name; at least one.");
+    let limits = fields("`limits`", "a table `[virtual-clusters.NAME.limits]`", limits::limits);
+    let limits = table.optional("limits", limits, "Bounds and times of each of its connections.");
+    Some(VirtualCluster {
+        id,
+        target: target.map(Spanned::into_inner),
+        listeners: listeners.map(Spanned::into_inner).unwrap_or_default(),
+        limits: limits.flatten().map(Spanned::into_inner).unwrap_or_default(),
+    })
+}
+
+fn listener(table: &mut Table<'_>) -> Option<Listener> {
+    let bind = table.required(
+        "bind",
+        values::bind(),
+        "The IP address and port of the bootstrap address: `\"0.0.0.0:9092\"`. The ports of the nodes are bound on the same \
+         IP address.",
+    );
+    let advertise = table.required(
+        "advertise",
+        values::advertised(),
+        "The host that clients are told, a name or an address that leads here. Not a wildcard such as `0.0.0.0`.",
+    );
+    let ports = table.required(
+        "ports",
+        values::ports(),
+        "A range `\"9101-9199\"`: its first port is that of the first node in `nodes`, and so on. It may be longer than \
+         needed; what is not used is not bound.",
+    );
+    let login = table.or(
+        "login",
+        words([("none", LoginMode::None), ("relay", LoginMode::Relay)]),
+        LoginMode::None,
+        "`\"none\"`: clients do not log in, and SASL is refused. `\"relay\"`: they log in by SASL, whose bytes are passed \
+         to the cluster, which judges them; before that, only ApiVersions and SASL pass.",
+    );
+    Some(Listener { bind: bind?, advertise: advertise?, ports: ports?, login: login? })
 }

@@ -1,26 +1,37 @@
 //! TOML in, a checked blueprint out.
 //!
 //! ```text
-//!   text ─► Document (what stands there, with its place) ─► Blueprint (names resolved, kinds prepared, faults reported)
+//!   bytes ─► syntax ─► Document (values, with their places) ─► Blueprint (names resolved, kinds prepared)
+//!               └──────────────┴──── faults ────┴─► report: what the operator sees
 //! ```
 //!
 //! Invariants: after compilation no string names a cluster or a router; every fault is reported, not the first; a fault says
-//! where, what, and what would be right.
+//! where, what, and what would be right. Whatever the bytes are, they are answered in bounded time and without a panic.
 
 pub mod blueprint;
 mod compile;
 pub mod declared;
 pub mod document;
-pub mod fault;
-mod nodes;
+mod graph;
+mod limits;
+mod listeners;
+mod manual;
 pub mod process;
+mod report;
+mod syntax;
+mod values;
 
 use skein_routing::kind::Registry;
+use skein_settings::{Environment, Fault, Item, Reader, Value};
 
 pub use blueprint::Blueprint;
 pub use declared::Declared;
 pub use document::Document;
-pub use fault::{Fault, Faults};
+pub use manual::{schema, tables};
+pub use report::{Colours, Faults};
+
+/// Bytes of a file: more than any number of clusters that a process could serve needs.
+pub const MOST_BYTES: usize = 4 << 20;
 
 /// All that a file says.
 pub struct Configuration {
@@ -36,18 +47,29 @@ pub struct Configuration {
     pub connections: process::Connections,
 }
 
-/// Reads and compiles a configuration. `name`: what faults call the file.
+/// Reads and compiles a configuration. `name`: what faults call the file; `file`: its bytes; `environment`: where `${NAME}`
+/// in a text comes from.
 ///
 /// # Errors
 /// All faults that were found.
-pub fn load(name: &str, text: &str, kinds: &Registry) -> Result<Configuration, Faults> {
-    let unread = |error: toml::de::Error| {
-        let at = error.span().unwrap_or(0..0);
-        Faults::new(name, text, vec![Fault::new(error.message().to_owned(), at, "")])
-    };
-    let document = toml::from_str::<Document>(text).map_err(unread)?;
-    let declared = Declared::of(&toml::from_str(text).map_err(unread)?);
-    let blueprint = compile::blueprint(&document, kinds).map_err(|faults| Faults::new(name, text, faults))?;
-    let Document { process, admin, connections, .. } = document;
-    Ok(Configuration { blueprint, declared, process, admin, connections })
+pub fn load(name: &str, file: &[u8], kinds: &Registry, environment: Environment<'_>) -> Result<Configuration, Faults> {
+    let text = String::from_utf8_lossy(file.get(..MOST_BYTES).unwrap_or(file));
+    let faults = |faults: Vec<Fault>| Faults::new(name, &text, faults);
+    syntax::bounds(file).map_err(|fault| faults(vec![fault]))?;
+    let parsed = syntax::parse(&text).map_err(faults)?;
+    let reader = Reader::new(environment);
+    parsed.faults.into_iter().for_each(|fault| reader.tell(fault));
+    let document = document::file(kinds).read(&Item::whole(&parsed.root, &reader));
+    let mut found = reader.into_faults();
+    let Some(document) = document else { return Err(faults(found)) };
+    match compile::blueprint(&document) {
+        Ok(blueprint) if found.is_empty() => {
+            let declared = Declared::of(parsed.root.get_ref());
+            let Document { process, admin, connections, .. } = document;
+            return Ok(Configuration { blueprint, declared, process, admin, connections });
+        }
+        Ok(_) => {}
+        Err(more) => found.extend(more),
+    }
+    Err(faults(found))
 }

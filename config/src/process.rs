@@ -4,14 +4,14 @@ use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use serde::de::{Deserialize, Deserializer, Error, Unexpected};
+use skein_settings::{Integer, Spanned, Table, Time, integer, time};
+
+use crate::values;
 
 /// `[process]`: how it stops.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
     /// How long open requests may take to be answered when Skein stops, or when a virtual cluster has changed.
-    #[serde(deserialize_with = "time")]
     pub drain_timeout: Duration,
 }
 
@@ -22,16 +22,14 @@ impl Default for Process {
 }
 
 /// `[admin]`: where the process is watched.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Admin {
     /// The address of the admin listener; `None`: there is none.
     pub bind: Option<SocketAddr>,
 }
 
 /// `[connections]`: bounds of the connections of clients. `None`: no bound.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connections {
     /// Open connections of one listener, all its ports together.
     pub most_per_listener: Option<NonZeroU32>,
@@ -40,13 +38,10 @@ pub struct Connections {
     /// Connections that one port accepts in a second; those beyond wait.
     pub accepts_per_second: Option<NonZeroU32>,
     /// How long the first whole request may take to come.
-    #[serde(deserialize_with = "time")]
     pub first_request_timeout: Duration,
     /// How long nothing may come from a client that is owed nothing.
-    #[serde(deserialize_with = "time")]
     pub idle_timeout: Duration,
     /// How old a connection may become, give or take a tenth; it ends between two requests.
-    #[serde(deserialize_with = "some_time")]
     pub most_age: Option<Duration>,
 }
 
@@ -64,42 +59,75 @@ impl Default for Connections {
     }
 }
 
-/// A time as it is written: a whole number above 0 and its unit, such as `"30s"`.
-fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-    let text = String::deserialize(from)?;
-    let wrong =
-        || D::Error::invalid_value(Unexpected::Str(&text), &"a time such as \"500ms\", \"30s\", \"10m\" or \"1h\"");
-    let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at_checked(digits).ok_or_else(wrong)?;
-    let milliseconds = match unit {
-        "ms" => 1,
-        "s" => 1000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        _ => return Err(wrong()),
-    };
-    let number: u32 = number.parse().map_err(|_| wrong())?;
-    if number == 0 { Err(wrong()) } else { Ok(Duration::from_millis(u64::from(number) * milliseconds)) }
+pub(crate) fn process(table: &mut Table<'_>) -> Option<Process> {
+    let drain_timeout = table.or(
+        "drain-timeout",
+        span(),
+        Process::default().drain_timeout,
+        "How long open requests may take to be answered when Skein stops, or when their virtual cluster has changed; then \
+         their connections are cut.",
+    );
+    Some(Process { drain_timeout: drain_timeout?.into_inner() })
 }
 
-fn some_time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
-    time(from).map(Some)
+pub(crate) fn admin(table: &mut Table<'_>) -> Option<Admin> {
+    let bind = table.optional(
+        "bind",
+        values::bind(),
+        "The IP address and port of the admin listener. It wants no login: bind it where only those who may know can \
+         connect. A change of it takes a restart.",
+    );
+    Some(Admin { bind: bind?.map(Spanned::into_inner) })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+pub(crate) fn connections(table: &mut Table<'_>) -> Option<Connections> {
+    let usual = Connections::default();
+    let most_per_listener =
+        table.optional("most-per-listener", count(), "Open connections of one listener, all its ports together.");
+    let most_per_source =
+        table.optional("most-per-source", count(), "Open connections of one listener from one IP address.");
+    let accepts_per_second = table.optional(
+        "accepts-per-second",
+        count(),
+        "Connections that one port accepts in a second; those beyond wait to be accepted.",
+    );
+    let first_request_timeout = table.or(
+        "first-request-timeout",
+        span(),
+        usual.first_request_timeout,
+        "How long the first whole request of a client may take to come.",
+    );
+    let idle_timeout = table.or(
+        "idle-timeout",
+        span(),
+        usual.idle_timeout,
+        "How long nothing may come from a client that is owed nothing.",
+    );
+    let most_age = table.optional(
+        "most-age",
+        span(),
+        "How old a connection may become, give or take a tenth; it ends between two requests, and the client comes back, \
+         to another instance perhaps.",
+    );
+    Some(Connections {
+        most_per_listener: bound(most_per_listener?),
+        most_per_source: bound(most_per_source?),
+        accepts_per_second: bound(accepts_per_second?),
+        first_request_timeout: first_request_timeout?.into_inner(),
+        idle_timeout: idle_timeout?.into_inner(),
+        most_age: most_age?.map(Spanned::into_inner),
+    })
+}
 
-    #[test]
-    fn a_time_has_a_number_and_a_unit() {
-        let read = |text: &str| toml::from_str::<Process>(&format!("drain-timeout = {text}"));
-        for (text, milliseconds) in
-            [("\"500ms\"", 500), ("\"30s\"", 30_000), ("\"10m\"", 600_000), ("\"2h\"", 7_200_000)]
-        {
-            assert_eq!(read(text).unwrap().drain_timeout, Duration::from_millis(milliseconds));
-        }
-        for text in ["30", "\"30\"", "\"s\"", "\"0s\"", "\"-1s\"", "\"1 s\"", "\"1d\"", "\"99999999999s\"", "\"\""] {
-            assert!(read(text).is_err(), "{text}");
-        }
-    }
+/// From the shortest that can be kept to the longest that makes sense.
+fn span() -> Time {
+    time(Duration::from_millis(100)..=Duration::from_secs(30 * 24 * 3600))
+}
+
+fn count() -> Integer<u32> {
+    integer(1, i64::from(u32::MAX))
+}
+
+fn bound(declared: Option<Spanned<u32>>) -> Option<NonZeroU32> {
+    declared.and_then(|declared| NonZeroU32::new(declared.into_inner()))
 }

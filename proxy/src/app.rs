@@ -60,10 +60,10 @@ impl App {
     /// [`NotBound`]: nothing is served then.
     pub async fn start(configuration: Configuration) -> Result<Self, NotBound> {
         let mut app = Self {
-            house: House::new(Settings {
-                process: configuration.process.clone(),
-                connections: configuration.connections.clone(),
-            }),
+            house: House::new(
+                &configuration.blueprint.memory,
+                Settings { process: configuration.process.clone(), connections: configuration.connections.clone() },
+            ),
             declared: Declared::default(),
             tenants: BTreeMap::new(),
             clusters: BTreeMap::new(),
@@ -91,7 +91,7 @@ impl App {
     pub async fn change(&mut self, configuration: Configuration) -> Result<Changes, NotBound> {
         let Configuration { blueprint, declared, process, connections, .. } = configuration;
         let bound = self.bind(&blueprint)?;
-        let Blueprint { clusters, virtual_clusters } = blueprint;
+        let Blueprint { clusters, virtual_clusters, .. } = blueprint;
         let clusters: Vec<_> = clusters.into_iter().map(|cluster| self.served(cluster, &declared)).collect();
         let shown = Shown::of(&declared, &virtual_clusters);
         let mut changes = Changes::default();

@@ -3,17 +3,19 @@
 mod file;
 mod signals;
 mod tools;
+mod wrong;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
-use miette::{IntoDiagnostic, WrapErr};
+use skein_config::Configuration;
 use skein_routing::kind::Registry;
 use tracing_subscriber::EnvFilter;
 
 use self::file::File;
 use self::signals::{Said, Signals};
+use self::wrong::Wrong;
 use crate::app::App;
 use crate::explain::Question;
 
@@ -43,6 +45,8 @@ enum Command {
         #[arg(long)]
         live: bool,
     },
+    /// Prints the JSON Schema of a configuration, for editors.
+    Schema,
     /// Draws the graph that a file describes: virtual clusters, routers, clusters.
     Graph {
         /// The configuration, TOML.
@@ -86,14 +90,22 @@ enum Log {
     Json,
 }
 
-/// Runs the command with the kinds of router in `kinds`. 0 after a drain, 1 if a second signal cut it short.
+/// Runs the command with the kinds of router in `kinds`. What is wrong is said on standard error.
 ///
-/// # Errors
-/// What is wrong with the file or with `SKEIN_LOG`, or what could not be bound.
-pub fn main(kinds: &Registry) -> miette::Result<ExitCode> {
-    match Arguments::parse().command {
+/// Exits with 0 when it is done, `run` after a drain; with 1 if the file has a fault, something could not be bound, or a second
+/// signal cut a drain short; with 2 if the command was not understood.
+pub fn main(kinds: &Registry) -> ExitCode {
+    execute(Arguments::parse().command, kinds).unwrap_or_else(|wrong| {
+        wrong.say();
+        ExitCode::FAILURE
+    })
+}
+
+fn execute(command: Command, kinds: &Registry) -> Result<ExitCode, Wrong> {
+    match command {
         Command::Check { file, live: false } => tools::check(file, kinds),
         Command::Check { file, live: true } => tools::check_live(file, kinds),
+        Command::Schema => tools::schema(kinds),
         Command::Graph { file, format } => tools::graph(file, format, kinds),
         Command::Explain { file, question } => tools::explain(file, &question, kinds),
         Command::Completions { shell } => tools::completions(shell, &mut Arguments::command()),
@@ -101,17 +113,23 @@ pub fn main(kinds: &Registry) -> miette::Result<ExitCode> {
         Command::Run { file, log } => {
             let (file, configuration) = File::read(file, kinds)?;
             log_to_stderr(log)?;
-            let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().into_diagnostic()?;
-            let ended = runtime.block_on(async {
-                let mut signals = Signals::new().into_diagnostic()?;
-                let app = App::start(configuration).await?;
-                Ok(run(app, file, &mut signals, kinds).await)
-            });
-            // A look-up of a name that hangs would keep the process.
-            runtime.shutdown_background();
-            ended
+            serve(file, configuration, kinds)
         }
     }
+}
+
+/// Runs the proxy to its end.
+fn serve(file: File, configuration: Configuration, kinds: &Registry) -> Result<ExitCode, Wrong> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Wrong::new(format!("no thread can be started: {error}")))?;
+    let ended = runtime.block_on(async {
+        let mut signals = Signals::new().map_err(|error| Wrong::new(format!("signals cannot be heard: {error}")))?;
+        let app = App::start(configuration).await?;
+        Ok(run(app, file, &mut signals, kinds).await)
+    });
+    // A look-up of a name that hangs would keep the process.
+    runtime.shutdown_background();
+    ended
 }
 
 /// Serves until it is told to stop, and drains.
@@ -134,11 +152,11 @@ async fn run(mut app: App, mut file: File, signals: &mut Signals, kinds: &Regist
 }
 
 /// One line per event; `SKEIN_LOG` takes directives such as `debug` or `skein_proxy=trace`.
-fn log_to_stderr(log: Log) -> miette::Result<()> {
+fn log_to_stderr(log: Log) -> Result<(), Wrong> {
     let directives = std::env::var("SKEIN_LOG").unwrap_or_else(|_| "info".to_owned());
-    let filter = EnvFilter::try_new(&directives).into_diagnostic();
-    let filter =
-        filter.wrap_err_with(|| format!("SKEIN_LOG is `{directives}`; write `debug`, `skein_proxy=trace`, …"))?;
+    let filter = EnvFilter::try_new(&directives).map_err(|error| {
+        Wrong::new(format!("SKEIN_LOG is `{directives}`: {error}; write `debug`, `skein_proxy=trace`, …"))
+    })?;
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match log {
         Log::Text => lines.init(),

@@ -30,5 +30,7 @@ listeners.plain = { bind = "127.0.0.1:9092", advertise = "skein.example.com", po
 
 pub(crate) fn masked() -> Blueprint {
     let kinds = Registry::standard().with::<Disguise>();
-    skein_config::load("example.toml", FILE, &kinds).unwrap_or_else(|faults| panic!("{faults:?}")).blueprint
+    let environment = |_: &str| Err(std::env::VarError::NotPresent);
+    let loaded = skein_config::load("example.toml", FILE.as_bytes(), &kinds, &environment);
+    loaded.unwrap_or_else(|faults| panic!("{faults:?}")).blueprint
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use skein_config::blueprint::Memory;
 use skein_config::process::{Connections, Process};
 use skein_routing::budget::Budget;
 
@@ -11,13 +12,6 @@ use crate::meters::{Labels, Meters, labels};
 use crate::pool::Pool;
 use crate::roll::Roll;
 use crate::tenant::{Behind, Tenant};
-
-/// Memory for completed requests of all connections.
-const REQUESTS: u64 = 256 << 20;
-/// Memory for completed answers of all connections.
-const ANSWERS: u64 = 256 << 20;
-/// Idle read buffers that are kept: 4 MiB.
-const BUFFERS: usize = 16;
 
 /// What all connections share.
 pub(crate) struct House {
@@ -52,12 +46,13 @@ pub(crate) struct Board {
 }
 
 impl House {
-    pub(crate) fn new(settings: Settings) -> Arc<Self> {
+    /// What the file says of `memory` holds for as long as the process lives.
+    pub(crate) fn new(memory: &Memory, settings: Settings) -> Arc<Self> {
         Arc::new(Self {
-            pool: Pool::new(BUFFERS),
+            pool: Pool::new(memory.idle_buffers),
             meters: Arc::default(),
-            requests: Budget::new(REQUESTS),
-            answers: Budget::new(ANSWERS),
+            requests: Budget::new(memory.requests),
+            answers: Budget::new(memory.answers),
             descriptors: Descriptors::new(),
             settings: RwLock::new(Arc::new(settings)),
             board: RwLock::default(),
@@ -92,8 +87,8 @@ impl House {
         self.meters.node_up.retain(|_| false);
         self.meters.node_round_trip.retain(|_| false);
         self.shown(|board| board.clusters.iter().for_each(|cluster| cluster.show(&self.meters)));
-        for (side, budget, most) in [("client", &self.requests, REQUESTS), ("broker", &self.answers, ANSWERS)] {
-            let held = i64::try_from(most.saturating_sub(budget.left())).unwrap_or(i64::MAX);
+        for (side, budget) in [("client", &self.requests), ("broker", &self.answers)] {
+            let held = i64::try_from(budget.held()).unwrap_or(i64::MAX);
             self.meters.memory_held.get(&labels([("side", side)])).set(held);
         }
         self.meters.text()

@@ -1,7 +1,9 @@
 //! The `skein` command.
 
+use std::process::ExitCode;
+
 use skein_routing::kind::Registry;
 
-fn main() -> miette::Result<std::process::ExitCode> {
+fn main() -> ExitCode {
     skein_proxy::command::main(&Registry::standard())
 }

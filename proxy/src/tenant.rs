@@ -8,7 +8,7 @@ use skein_config::blueprint::VirtualCluster;
 use skein_link::Asker;
 use skein_protocol::ids::VirtualNodeId;
 use skein_routing::engine::Need;
-use skein_routing::graph::{Door, Limits, LoginMode};
+use skein_routing::graph::{Door, LoginMode};
 use skein_routing::topology::ClusterIndex;
 
 use crate::admission::Guests;
@@ -87,7 +87,7 @@ impl Tenant {
                 target: cluster.target.clone(),
                 clusters: clusters.clone(),
                 login: listener.login,
-                limits: Limits::default(),
+                limits: cluster.limits.clone(),
                 requests: Arc::clone(&house.requests),
                 answers: Arc::clone(&house.answers),
             });

@@ -30,6 +30,11 @@ impl Budget {
         u32::try_from(self.all / 2).unwrap_or(u32::MAX)
     }
 
+    /// Bytes that are taken.
+    pub fn held(&self) -> u64 {
+        self.all.saturating_sub(self.left())
+    }
+
     /// Bytes that nobody has taken.
     pub fn left(&self) -> u64 {
         self.left.load(Ordering::Acquire)

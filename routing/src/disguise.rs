@@ -9,7 +9,6 @@ mod subscription;
 
 use std::sync::Arc;
 
-use serde::Deserialize;
 use skein_filters::{Client, Cx, Edge, Memo};
 use skein_protocol::code::Code;
 use skein_protocol::frame::Head;
@@ -18,29 +17,23 @@ use skein_protocol::passage::{Edit, Value};
 use skein_protocol::table::Fact;
 use skein_protocol::varint::{Inline, narrow};
 use skein_protocol::{Meaning, Meanings};
+use skein_settings::{Fault, Table, Text, integer, text};
 
 use crate::apis::manner::{self, Place};
 use crate::graph::Manner;
-use crate::kind::{DeclaredRoute, Invalid, Kind};
+use crate::kind::{Kind, Route};
 use crate::nodes::NodeMap;
 use crate::router::{Course, Request, RouteId, Router, Step};
 
 /// What stands in the table of such a router.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// The stride of its node ids.
-    #[serde(default = "stride")]
     pub stride: i32,
     /// What its topics' names begin with on the inner side.
     pub prefix: String,
     /// By how many times 2²⁰ leader epochs are higher on the outer side.
-    #[serde(default)]
     pub generation: i32,
-}
-
-fn stride() -> i32 {
-    16
 }
 
 /// The router.
@@ -63,18 +56,48 @@ const NOBODY: i32 = i32::MAX;
 
 impl Kind for Disguise {
     const NAME: &'static str = "disguise";
-    const EXAMPLE: &'static str = "kind = \"disguise\"\nprefix = \"x.\"\n";
+    const EXAMPLE: &'static str = include_str!("disguise/example.toml");
     type Settings = Settings;
+    type RouteSettings = ();
 
-    fn prepare(settings: Settings, routes: &[DeclaredRoute]) -> Result<Self, Vec<Invalid>> {
-        let invalid = |key: &str, what: &str| Invalid { key: key.to_owned(), what: what.to_owned() };
-        let Some(map) = NodeMap::new(settings.stride) else { return Err(vec![invalid("stride", "it is 1 or more")]) };
-        if settings.prefix.is_empty() {
-            return Err(vec![invalid("prefix", "an empty prefix would rename nothing")]);
-        }
-        let routes = routes.iter().map(|route| route.id).collect();
-        Ok(Self { map, routes, prefix: settings.prefix, generation: settings.generation })
+    fn settings(table: &mut Table<'_>) -> Option<Settings> {
+        let stride = table.or("stride", integer(1, i64::from(u16::MAX) + 1), 16, "The stride of its node ids.");
+        let prefix = table.required("prefix", prefix(), "What its topics' names begin with on the inner side.");
+        let generation = integer(0, MOST_GENERATIONS);
+        let generation =
+            table.or("generation", generation, 0, "By how many times 2²⁰ leader epochs are higher outside.");
+        Some(Settings {
+            stride: stride?.into_inner(),
+            prefix: prefix?.into_inner(),
+            generation: generation?.into_inner(),
+        })
     }
+
+    fn route_settings(_table: &mut Table<'_>) -> Option<()> {
+        Some(())
+    }
+
+    fn prepare(settings: &Settings, routes: &[Route<()>]) -> Result<Self, Vec<Fault>> {
+        let beyond = |route: &&Route<()>| i32::from(route.id.get_ref().0) >= settings.stride;
+        let right = format!("use ids below the stride, which is {}", settings.stride);
+        let fault = |route: &Route<()>| {
+            let what = format!("route id {} makes node ids of another route", route.id.get_ref().0);
+            Fault::new(what, route.id.span(), &right)
+        };
+        let faults: Vec<_> = routes.iter().filter(beyond).map(fault).collect();
+        let ids: Vec<_> = routes.iter().map(|route| *route.id.get_ref()).collect();
+        Self::new(settings.clone(), &ids).filter(|_| faults.is_empty()).ok_or(faults)
+    }
+}
+
+/// Leader epochs stay below 2³¹.
+const MOST_GENERATIONS: i64 = 1000;
+
+fn prefix() -> Text<String> {
+    text("a prefix, such as \"x.\"", ".", |text| match text {
+        "" => Err("an empty prefix would rename nothing".to_owned()),
+        _ => Ok(text.to_owned()),
+    })
 }
 
 impl Disguise {

@@ -15,6 +15,7 @@
 
 pub mod apis;
 pub mod budget;
+pub mod declared;
 #[cfg(any(test, feature = "disguise"))]
 pub mod disguise;
 pub mod engine;

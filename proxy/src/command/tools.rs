@@ -5,31 +5,32 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap_complete::Shell;
-use miette::{IntoDiagnostic, WrapErr};
 use skein_config::Blueprint;
 use skein_routing::kind::Registry;
 
 use super::Drawing;
 use super::file::File;
+use super::wrong::Wrong;
 use crate::explain::Question;
 use crate::live::{self, Weight};
 use crate::picture::Picture;
 
-fn blueprint(file: PathBuf, kinds: &Registry) -> miette::Result<Blueprint> {
+fn blueprint(file: PathBuf, kinds: &Registry) -> Result<Blueprint, Wrong> {
     Ok(File::read(file, kinds)?.1.blueprint)
 }
 
 /// Says that a file is sound.
-pub(super) fn check(file: PathBuf, kinds: &Registry) -> miette::Result<ExitCode> {
+pub(super) fn check(file: PathBuf, kinds: &Registry) -> Result<ExitCode, Wrong> {
     let name = file.display().to_string();
     blueprint(file, kinds)?;
-    print(&format!("{name} is sound\n"))
+    print(&format!("{name} has no fault\n"))
 }
 
 /// Says what the clusters say of a file that is sound: a fault among that makes the exit status 1.
-pub(super) fn check_live(file: PathBuf, kinds: &Registry) -> miette::Result<ExitCode> {
+pub(super) fn check_live(file: PathBuf, kinds: &Registry) -> Result<ExitCode, Wrong> {
     let blueprint = blueprint(file, kinds)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().into_diagnostic()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Wrong::new(format!("nothing can be asked: {error}")))?;
     let findings = runtime.block_on(live::check(&blueprint));
     for finding in &findings {
         print(&format!("{finding}\n"))?;
@@ -39,7 +40,7 @@ pub(super) fn check_live(file: PathBuf, kinds: &Registry) -> miette::Result<Exit
 }
 
 /// Draws the graph of a file.
-pub(super) fn graph(file: PathBuf, format: Drawing, kinds: &Registry) -> miette::Result<ExitCode> {
+pub(super) fn graph(file: PathBuf, format: Drawing, kinds: &Registry) -> Result<ExitCode, Wrong> {
     let picture = Picture::of(&blueprint(file, kinds)?);
     print(&match format {
         Drawing::Mermaid => picture.mermaid(),
@@ -48,30 +49,37 @@ pub(super) fn graph(file: PathBuf, format: Drawing, kinds: &Registry) -> miette:
 }
 
 /// Says where a request goes, and why.
-pub(super) fn explain(file: PathBuf, question: &Question, kinds: &Registry) -> miette::Result<ExitCode> {
+pub(super) fn explain(file: PathBuf, question: &Question, kinds: &Registry) -> Result<ExitCode, Wrong> {
     print(&crate::explain::explain(&blueprint(file, kinds)?, question)?)
 }
 
 /// Prints completions for a shell.
-pub(super) fn completions(shell: Shell, command: &mut clap::Command) -> miette::Result<ExitCode> {
+pub(super) fn completions(shell: Shell, command: &mut clap::Command) -> Result<ExitCode, Wrong> {
     let mut script = Vec::new();
     clap_complete::generate(shell, command, "skein", &mut script);
     print(&String::from_utf8_lossy(&script))
 }
 
 /// Prints the manual page.
-pub(super) fn man(command: clap::Command) -> miette::Result<ExitCode> {
+pub(super) fn man(command: clap::Command) -> Result<ExitCode, Wrong> {
     let mut page = Vec::new();
-    clap_mangen::Man::new(command).render(&mut page).into_diagnostic()?;
+    clap_mangen::Man::new(command).render(&mut page).map_err(unwritten)?;
     print(&String::from_utf8_lossy(&page))
 }
 
+fn unwritten(error: std::io::Error) -> Wrong {
+    Wrong::new(format!("standard output cannot be written: {error}"))
+}
+
+/// Prints the JSON Schema of a configuration.
+pub(super) fn schema(kinds: &Registry) -> Result<ExitCode, Wrong> {
+    print(&format!("{:#}\n", skein_config::schema(kinds)))
+}
+
 /// Prints a text; a reader that has had enough of it is no error.
-fn print(text: &str) -> miette::Result<ExitCode> {
+fn print(text: &str) -> Result<ExitCode, Wrong> {
     match std::io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(error).into_diagnostic().wrap_err("standard output cannot be written")
-        }
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(unwritten(error)),
         Ok(()) | Err(_) => Ok(ExitCode::SUCCESS),
     }
 }

@@ -3,7 +3,6 @@
 mod apis;
 mod crates;
 mod examples;
-mod faults;
 mod files;
 mod metrics;
 mod words;

@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use skein_tests::apis::{METADATA, PRODUCE};
+use skein_tests::apis::{FIND_COORDINATOR, METADATA, PRODUCE};
 use skein_tests::batch::Batch;
 use skein_tests::fake::{Action, Gate};
 use skein_tests::process;
-use skein_tests::raw::request::{self, Place};
+use skein_tests::raw::request::{self, Coordinated, Place};
 use skein_tests::raw::{Outcome, Raw, Request};
 use uuid::Uuid;
 
@@ -164,4 +164,49 @@ fn a_broker_that_is_gone_is_asked_for_with_growing_pauses() -> Result<()> {
         stage.node(1)?.ask(&produce(1)?)?;
         Ok((!stage.fake.requests_of(PRODUCE).is_empty()).then_some(()))
     })
+}
+
+/// With limits of the virtual cluster.
+fn limited(limits: &str) -> Result<Stage> {
+    Stage::with(&format!("\n[virtual-clusters.main.limits]\n{limits}\n"))
+}
+
+/// The begin of a Produce request that claims to be so long.
+fn begun(length: u32) -> Vec<u8> {
+    let mut bytes = length.to_be_bytes().to_vec();
+    bytes.extend_from_slice(&[0, 0, 0, 9, 0, 0, 0, 1, 0, 0]);
+    bytes
+}
+
+#[test]
+fn a_request_longer_than_frame_is_closed() -> Result<()> {
+    let stage = limited("frame = \"1MiB\"")?;
+    let mut within = stage.node(1)?;
+    within.send_bytes(&begun(1 << 20))?;
+    let mut beyond = stage.node(1)?;
+    beyond.send_bytes(&begun((1 << 20) + 1))?;
+    beyond.closed(SOON)?;
+    within.silent(Duration::from_millis(50))?;
+    stage.serves_others()
+}
+
+#[test]
+fn a_request_that_does_not_arrive_within_frame_arrival_is_closed() -> Result<()> {
+    let stage = limited("frame-arrival = \"1s\"")?;
+    let mut raw = stage.node(1)?;
+    raw.send_bytes(&begun(1024))?;
+    raw.closed(SOON)?;
+    stage.serves_others()
+}
+
+#[test]
+fn a_broker_that_does_not_answer_is_given_answer_margin() -> Result<()> {
+    let stage = limited("answer-margin = \"1s\"")?;
+    let mut raw = stage.node(1)?;
+    stage.fake.on_next(FIND_COORDINATOR, Action::Drop);
+    let asked = Instant::now();
+    raw.send(&Request::of(3, &request::find_coordinator(3, "g", Coordinated::Group))?)?;
+    raw.receive(SOON)?;
+    ensure!(asked.elapsed() >= Duration::from_millis(900), "answered after {:?}", asked.elapsed());
+    Ok(())
 }

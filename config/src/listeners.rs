@@ -1,0 +1,145 @@
+//! Listeners: one port for the bootstrap address and one for each node, which no two of them may share.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ops::Range;
+use std::sync::Arc;
+
+use skein_filters::{Address, Face};
+use skein_protocol::ids::VirtualNodeId;
+use skein_routing::graph::LoginMode;
+use skein_settings::{Fault, quoted};
+
+use crate::blueprint;
+use crate::document::Listener;
+
+/// The virtual cluster of a listener.
+pub(crate) struct Owner<'o> {
+    pub(crate) name: &'o str,
+    pub(crate) id: &'o str,
+    /// Its nodes in the order of their ports.
+    pub(crate) nodes: &'o [VirtualNodeId],
+    /// How many clusters it reaches.
+    pub(crate) clusters: usize,
+}
+
+/// What listeners have taken so far.
+#[derive(Default)]
+pub(crate) struct Claims {
+    pub(crate) faults: Vec<Fault>,
+    /// Every port that is bound, on which address, and by whom.
+    bound: BTreeMap<(u16, IpAddr), Arc<str>>,
+    /// Every address that clients are told, and by whom.
+    advertised: BTreeMap<(String, u16), Arc<str>>,
+}
+
+impl Claims {
+    /// Compiles a listener; `None`: a fault has been told.
+    pub(crate) fn listener(
+        &mut self, owner: &Owner<'_>, name: &str, declared: &Listener,
+    ) -> Option<blueprint::Listener> {
+        let Listener { bind, advertise, ports, login } = declared;
+        if *login.get_ref() == LoginMode::Relay && owner.clusters != 1 {
+            let what = format!("a relayed login is judged by one cluster; here are {}", owner.clusters);
+            self.faults.push(Fault::new(what, login.span(), "write `login = \"none\"`, or a target with one cluster"));
+        }
+        let room = ports.get_ref().len();
+        if owner.nodes.len() > room {
+            let what = format!("{} nodes are declared, and there are {room} ports", owner.nodes.len());
+            self.faults.push(Fault::new(what, ports.span(), "make the range longer: each declared node has a port"));
+            return None;
+        }
+        let whose: Arc<str> = format!("listener {} of virtual cluster {}", quoted(name), quoted(owner.name)).into();
+        let host = advertise.get_ref();
+        let mut binds = vec![(*bind.get_ref(), None)];
+        let mut addresses = BTreeMap::new();
+        for (port, node) in ports.get_ref().clone().zip(owner.nodes) {
+            binds.push((SocketAddr::new(bind.get_ref().ip(), port), Some(*node)));
+            addresses.insert(*node, Address { host: Arc::clone(host), port });
+        }
+        let at = |node: &Option<VirtualNodeId>| if node.is_none() { bind.span() } else { ports.span() };
+        let places: Vec<_> = binds.iter().map(|(address, node)| (*address, at(node))).collect();
+        // What clashes when it is bound need not be said a second time of what is advertised.
+        if self.bind(&places, &whose) == Free::Yes {
+            self.advertise(host, addresses.values(), &whose, &ports.span());
+        }
+        Some(blueprint::Listener {
+            name: Arc::from(name),
+            face: Arc::new(Face::new(owner.id, addresses)),
+            login: *login.get_ref(),
+            binds,
+        })
+    }
+
+    /// Takes all ports of a listener, and tells of the first that is taken.
+    fn bind(&mut self, places: &[(SocketAddr, Range<usize>)], whose: &Arc<str>) -> Free {
+        let mut free = Free::Yes;
+        for (address, at) in places {
+            let (ip, port) = (address.ip().to_canonical(), address.port());
+            if free == Free::Yes
+                && let Some((taken, by)) = self.taken(ip, port)
+            {
+                free = Free::No;
+                let (what, right) = clash((ip, whose), (taken, &by), port);
+                self.faults.push(Fault::new(what, at.clone(), right));
+            }
+            self.bound.insert((port, ip), Arc::clone(whose));
+        }
+        free
+    }
+
+    /// Who has bound a port where an address would need it. A wildcard needs it everywhere; `[::]` takes IPv4 as well.
+    fn taken(&self, ip: IpAddr, port: u16) -> Option<(IpAddr, Arc<str>)> {
+        let any = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+        let any_v4 = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        let everywhere = |from: IpAddr, to: IpAddr| self.bound.range((port, from)..=(port, to)).next();
+        let found = match ip {
+            _ if ip == any => everywhere(any_v4, IpAddr::V6(Ipv6Addr::from(u128::MAX))),
+            _ if ip == any_v4 => everywhere(any_v4, IpAddr::V4(Ipv4Addr::BROADCAST)),
+            IpAddr::V4(_) | IpAddr::V6(_) => self.bound.get_key_value(&(port, ip)),
+        };
+        let found = found.or_else(|| self.bound.get_key_value(&(port, any)));
+        let found = found.or_else(|| ip.is_ipv4().then(|| self.bound.get_key_value(&(port, any_v4))).flatten());
+        found.map(|((_, taken), by)| (*taken, Arc::clone(by)))
+    }
+
+    /// Takes all addresses that clients are told, and tells of the first that is taken.
+    fn advertise<'a>(
+        &mut self, host: &str, addresses: impl Iterator<Item = &'a Address>, whose: &Arc<str>, at: &Range<usize>,
+    ) {
+        let mut told = Vec::new();
+        for address in addresses {
+            let taken = self.advertised.insert((host.to_lowercase(), address.port), Arc::clone(whose));
+            told.extend(taken.map(|by| (address.port, by)));
+        }
+        if let Some((port, by)) = told.first() {
+            self.faults.push(Fault::new(
+                format!("`{host}:{port}` is advertised by {by} and by {whose}"),
+                at.clone(),
+                "clients could not tell them apart: give them other ports, or another host in `advertise`",
+            ));
+        }
+    }
+}
+
+/// Whether all could be taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Free {
+    Yes,
+    No,
+}
+
+/// What is told of a port that two want.
+fn clash((ip, whose): (IpAddr, &Arc<str>), (taken, by): (IpAddr, &Arc<str>), port: u16) -> (String, String) {
+    if whose == by {
+        let what = format!("port {port} is the bootstrap port of {whose}, and that of one of its nodes");
+        return (what, "write a range in `ports` that leaves the port of `bind` out".to_owned());
+    }
+    let right = "give each listener ports of its own";
+    if ip == taken {
+        return (format!("{} is bound by {by} and by {whose}", SocketAddr::new(ip, port)), right.to_owned());
+    }
+    let (one, other) = (SocketAddr::new(taken, port), SocketAddr::new(ip, port));
+    let what = format!("{one} is bound by {by}, and {other} by {whose}; a wildcard takes every address");
+    (what, format!("{right}, or bind both to addresses of their own"))
+}

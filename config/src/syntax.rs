@@ -1,0 +1,179 @@
+//! From bytes to a tree of TOML, with the faults of its syntax in our words.
+
+use std::ops::Range;
+
+use skein_settings::{Fault, Spanned, quoted, show_size};
+use toml::de::{DeTable, DeValue, Error};
+
+use crate::MOST_BYTES;
+
+/// What could be read.
+pub(crate) struct Parsed<'t> {
+    pub(crate) root: Spanned<DeValue<'t>>,
+    /// Faults that leave the tree as it is meant.
+    pub(crate) faults: Vec<Fault>,
+}
+
+/// What can be said of a file before it is taken for text.
+pub(crate) fn bounds(file: &[u8]) -> Result<(), Fault> {
+    if file.len() > MOST_BYTES {
+        let most = show_size(u64::try_from(MOST_BYTES).unwrap_or(u64::MAX));
+        let what = format!("the file has more than {most}");
+        return Err(Fault::new(what, 0..0, "write a file that describes virtual clusters; such a file is smaller"));
+    }
+    if let Err(error) = std::str::from_utf8(file) {
+        let at = error.valid_up_to();
+        let byte = file.get(at).copied().unwrap_or_default();
+        // The replacement that the text has in its place is three bytes long.
+        return Err(Fault::new(format!("byte {byte:#04x} is no UTF-8"), at..at + 3, "save the file in UTF-8"));
+    }
+    // Texts in other encodings have such bytes; those in UTF-8 have none.
+    match file.iter().position(|byte| *byte == 0) {
+        Some(at) => Err(Fault::new("byte 0x00 is in no text in UTF-8", at..at + 1, "save the file in UTF-8")),
+        None => Ok(()),
+    }
+}
+
+/// Reads a text. After a fault of syntax the tree is not what was meant, so only those are told then.
+pub(crate) fn parse(text: &str) -> Result<Parsed<'_>, Vec<Fault>> {
+    let (root, mut errors) = DeTable::parse_recoverable(text);
+    let start = |error: &Error| place(text, error).start;
+    errors.sort_by_cached_key(start);
+    let doubles = |error: &Error| error.message() == DOUBLE;
+    let root = Spanned::new(0..0, DeValue::Table(root.into_inner()));
+    if errors.iter().all(doubles) {
+        return Ok(Parsed { root, faults: errors.iter().map(|error| fault(text, error)).collect() });
+    }
+    // What is not closed swallows what follows it: of that only the first fault is one.
+    let swallows = |error: &Error| {
+        error.message().starts_with("unclosed array,") || error.message().starts_with("unclosed inline")
+    };
+    let told = if errors.iter().any(swallows) { 1 } else { errors.len() };
+    let mut faults: Vec<Fault> = Vec::new();
+    let mut line = None;
+    for error in errors.iter().take(told) {
+        let from = start(error);
+        let this = text.get(..from).and_then(|before| before.rfind('\n'));
+        // A second fault on a line is mostly a consequence of the first.
+        if faults.is_empty() || line != Some(this) {
+            faults.push(fault(text, error));
+        }
+        line = Some(this);
+    }
+    Err(faults)
+}
+
+const DOUBLE: &str = "duplicate key";
+const NO_VALUE: &str = "string values must be quoted";
+
+/// What stands in the file, and what would be right, in words for what the parser says.
+const WORDS: [(&str, &str, &str); 27] = [
+    (DOUBLE, "{} stands twice", "keep one of the two"),
+    (NO_VALUE, "{} is no value", "write a text in straight quotes, \"…\", or a number, a list or a table"),
+    ("key with no value", "a key without a value", "write `KEY = VALUE`, or `[NAME]` for the head of a table"),
+    ("unclosed table", "the head of a table is not closed", "end it with `]` on the same line"),
+    ("unclosed array table", "the head of a table is not closed", "end it with `]]` on the same line"),
+    ("unclosed array", "a list is not closed", "end it with `]`"),
+    ("unclosed inline table", "a table is not closed", "end it with `}`"),
+    (
+        "missing comma between array elements",
+        "a list goes on without a comma, or is not closed",
+        "write `,` or `]` here",
+    ),
+    (
+        "missing comma between key-value pairs",
+        "a table goes on without a comma, or is not closed",
+        "write `,` or `}` here",
+    ),
+    ("missing key for inline table element", "a table goes on without a key, or is not closed", "write `}` here"),
+    ("missing assignment between key-value pairs", "a key without a value in a table", "write `KEY = VALUE`"),
+    ("extra comma in array", "a comma in a list with no value before it", "leave it out"),
+    ("extra comma in inline table", "a comma in a table with no key before it", "leave it out"),
+    ("extra `=`", "a second `=`", "leave it out"),
+    ("unexpected `=` in array", "a `=` in a list", "close the list with `]` before the next key"),
+    ("invalid key-value pair", "{} begins neither a key nor the head of a table", "write `KEY = VALUE` or `[NAME]`"),
+    (
+        "invalid unquoted key",
+        "{} cannot stand in a key without quotes",
+        "use letters, digits, `-` and `_`, or put the key in quotes",
+    ),
+    ("unquoted keys cannot be empty", "a key is missing", "write `KEY = VALUE`"),
+    (
+        "invalid basic string",
+        "a text in quotes is not closed, or has a letter that must be escaped",
+        "end it with `\"` on the same line; write `\\\\` for `\\`",
+    ),
+    (
+        "missing escaped value",
+        "{} makes no escape with the `\\` before it",
+        "after `\\` write one of b e f n r x u U \" \\, or `\\\\` for the letter itself",
+    ),
+    ("unexpected key or value", "more than one value, or a second key, on a line", "begin a new line"),
+    ("unexpected leading zero", "a number that begins with 0", "leave the 0 out, or put a text in quotes"),
+    ("invalid fraction", "a number that ends with a point", "write digits after the point"),
+    ("`_` may only go between digits", "a `_` that is not between digits", "leave it out"),
+    (
+        "carriage return must be followed by newline",
+        "a carriage return inside a line",
+        "end lines with a newline, or with both",
+    ),
+    (
+        "cannot recurse further; max recursion depth met",
+        "tables and lists are nested too deep",
+        "a configuration is at most 8 levels deep",
+    ),
+    ("recursion limit", "a key has too many parts", "a configuration is at most 8 levels deep"),
+];
+
+fn fault(text: &str, error: &Error) -> Fault {
+    let at = place(text, error);
+    let found = text.get(at.clone()).unwrap_or_default();
+    let (said, wanted) = error.message().split_once(", expected ").unwrap_or((error.message(), ""));
+    if said == NO_VALUE && found.trim().is_empty() {
+        return Fault::new("a value is missing", at, "write one after the `=`");
+    }
+    // `1-3` and the like begin as a number, a date or a time.
+    let begun = ["invalid date", "invalid time", "invalid float", "invalid integer", "invalid hour", "invalid year"];
+    let said = if begun.iter().any(|begun| said.starts_with(begun)) { NO_VALUE } else { said };
+    if let Some((_, what, right)) = WORDS.iter().find(|(known, ..)| *known == said) {
+        return Fault::new(what.replace("{}", &shown(text, &at)), at, right);
+    }
+    let right = if wanted.is_empty() { "write it as TOML has it".to_owned() } else { format!("expected: {wanted}") };
+    Fault::new(said, at, right)
+}
+
+/// Where a fault is. What is missing is missing at the end of what stands before it, not on a line further down.
+fn place(text: &str, error: &Error) -> Range<usize> {
+    match error.span() {
+        Some(at) if at.is_empty() => {
+            let before = text.get(..at.start).unwrap_or_default();
+            let end = before.trim_end().len();
+            if before.get(end..).is_some_and(|between| between.contains('\n')) { end..end } else { at }
+        }
+        Some(at) => at,
+        None => many_parts(text),
+    }
+}
+
+/// The first line with a key of so many parts that the parser does not say where it is.
+fn many_parts(text: &str) -> Range<usize> {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let end = start + line.len();
+        if !line.starts_with('#') && line.matches('.').count() >= 79 {
+            return start..end;
+        }
+        start = end;
+    }
+    0..0
+}
+
+/// What stands there, or the letter that stands there if the place is empty.
+fn shown(text: &str, at: &Range<usize>) -> String {
+    let found = text.get(at.clone()).unwrap_or_default();
+    if found.is_empty() {
+        let next: String = text.get(at.start..).into_iter().flat_map(str::chars).take(1).collect();
+        return quoted(&next);
+    }
+    quoted(found.lines().next().unwrap_or_default())
+}
