@@ -28,7 +28,7 @@ pub use manual::{schema, tables};
 pub use report::{Colours, Faults};
 
 /// Bytes of a file: more than any number of clusters that a process could serve needs.
-pub const MOST_BYTES: usize = 4 << 20;
+pub const MOST_BYTES: usize = 1 << 20;
 
 /// Reads and compiles a configuration. `name`: what faults call the file; `file`: its bytes; `environment`: where `${NAME}`
 /// in a text comes from.
