@@ -31,7 +31,7 @@ pub use manual::{schema, tables};
 pub use report::{Colours, Faults};
 
 /// Bytes of a file: more than any number of clusters that a process could serve needs.
-pub const MOST_BYTES: usize = 4 << 20;
+pub const MOST_BYTES: usize = 1 << 20;
 
 /// All that a file says.
 pub struct Configuration {

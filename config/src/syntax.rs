@@ -34,31 +34,36 @@ pub(crate) fn bounds(file: &[u8]) -> Result<(), Fault> {
     }
 }
 
+/// Faults of syntax that are told: after so many the rest is no TOML either.
+const MOST_TOLD: usize = 1000;
+
 /// Reads a text. After a fault of syntax the tree is not what was meant, so only those are told then.
 pub(crate) fn parse(text: &str) -> Result<Parsed<'_>, Vec<Fault>> {
-    let (root, mut errors) = DeTable::parse_recoverable(text);
-    let start = |error: &Error| place(text, error).start;
-    errors.sort_by_cached_key(start);
-    let doubles = |error: &Error| error.message() == DOUBLE;
+    let (root, errors) = DeTable::parse_recoverable(text);
     let root = Spanned::new(0..0, DeValue::Table(root.into_inner()));
-    if errors.iter().all(doubles) {
-        return Ok(Parsed { root, faults: errors.iter().map(|error| fault(text, error)).collect() });
+    // The parser does not say where it is, so it is looked for, once.
+    let parts = if errors.iter().any(|error| error.span().is_none()) { many_parts(text) } else { 0..0 };
+    let place = |error: Error| (place(text, &error).unwrap_or_else(|| parts.clone()), error);
+    let mut errors: Vec<_> = errors.into_iter().map(place).collect();
+    errors.sort_by_key(|(at, _)| at.start);
+    if errors.iter().all(|(_, error)| error.message() == DOUBLE) {
+        let faults = errors.into_iter().map(|(at, error)| fault(text, at, &error)).collect();
+        return Ok(Parsed { root, faults });
     }
     // What is not closed swallows what follows it: of that only the first fault is one.
     let swallows = |error: &Error| {
         error.message().starts_with("unclosed array,") || error.message().starts_with("unclosed inline")
     };
-    let told = if errors.iter().any(swallows) { 1 } else { errors.len() };
-    let mut faults: Vec<Fault> = Vec::new();
-    let mut line = None;
-    for error in errors.iter().take(told) {
-        let from = start(error);
-        let this = text.get(..from).and_then(|before| before.rfind('\n'));
+    let told = if errors.iter().any(|(_, error)| swallows(error)) { 1 } else { MOST_TOLD };
+    let mut faults = Vec::new();
+    let mut line_end = None;
+    for (at, error) in errors {
         // A second fault on a line is mostly a consequence of the first.
-        if faults.is_empty() || line != Some(this) {
-            faults.push(fault(text, error));
+        if faults.len() < told && line_end.is_none_or(|end| at.start > end) {
+            let rest = text.get(at.start..).unwrap_or_default();
+            line_end = Some(rest.find('\n').map_or(text.len(), |length| at.start + length));
+            faults.push(fault(text, at, &error));
         }
-        line = Some(this);
     }
     Err(faults)
 }
@@ -125,8 +130,7 @@ const WORDS: [(&str, &str, &str); 27] = [
     ("recursion limit", "a key has too many parts", "a configuration is at most 8 levels deep"),
 ];
 
-fn fault(text: &str, error: &Error) -> Fault {
-    let at = place(text, error);
+fn fault(text: &str, at: Range<usize>, error: &Error) -> Fault {
     let found = text.get(at.clone()).unwrap_or_default();
     let (said, wanted) = error.message().split_once(", expected ").unwrap_or((error.message(), ""));
     if said == NO_VALUE && found.trim().is_empty() {
@@ -142,17 +146,15 @@ fn fault(text: &str, error: &Error) -> Fault {
     Fault::new(said, at, right)
 }
 
-/// Where a fault is. What is missing is missing at the end of what stands before it, not on a line further down.
-fn place(text: &str, error: &Error) -> Range<usize> {
-    match error.span() {
-        Some(at) if at.is_empty() => {
-            let before = text.get(..at.start).unwrap_or_default();
-            let end = before.trim_end().len();
-            if before.get(end..).is_some_and(|between| between.contains('\n')) { end..end } else { at }
-        }
-        Some(at) => at,
-        None => many_parts(text),
+/// Where a fault is, if the parser says it. What is missing is missing at the end of what stands before it, not on a line further down.
+fn place(text: &str, error: &Error) -> Option<Range<usize>> {
+    let at = error.span()?;
+    if !at.is_empty() {
+        return Some(at);
     }
+    let before = text.get(..at.start).unwrap_or_default();
+    let end = before.trim_end().len();
+    Some(if before.get(end..).is_some_and(|between| between.contains('\n')) { end..end } else { at })
 }
 
 /// The first line with a key of so many parts that the parser does not say where it is.

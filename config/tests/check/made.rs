@@ -13,8 +13,10 @@ pub(crate) fn files() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("not-utf8.toml", not_utf8),
         ("ten-megabytes.toml", text(format!("{GOOD}\n# {}\n", "x".repeat(10 << 20)))),
-        ("many-keys.toml", text((0..100_000).map(|key| format!("key-{key} = {key}\n")).collect())),
+        ("many-keys.toml", text((0..50_000).map(|key| format!("key-{key} = {key}\n")).collect())),
         ("much-garbage.toml", text("%&/(\n".repeat(100_000))),
+        ("much-garbage-in-a-line.toml", text(format!("{GOOD}\na = [ {} ]\n", "= ".repeat(100_000)))),
+        ("many-deep-keys.toml", text(format!("{}a = 1\n", "a.".repeat(100)).repeat(4_000))),
         ("deep-lists.toml", text(format!("{GOOD}\na = {}", "[".repeat(100_000)))),
         ("deep-lists-closed.toml", text(format!("a = {}{}\n{GOOD}", "[".repeat(100_000), "]".repeat(100_000)))),
         ("deep-tables.toml", text(format!("a = {}\n{GOOD}", "{ a = ".repeat(100_000)))),
