@@ -8,7 +8,7 @@ use std::{
     net::SocketAddr,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, Command, ExitStatus, Output, Stdio},
     time::Duration,
 };
 
@@ -158,6 +158,15 @@ impl Drop for Skein {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Runs the proxy with this configuration until it ends by itself.
+pub fn output(config_toml: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<Output> {
+    let file = workplace::run_dir("skein")?.join("skein.toml");
+    fs::write(&file, config_toml)?;
+    let mut command = Command::new(program()?);
+    command.arg("run").arg(file).args(arguments).envs(environment.iter().copied()).stdin(Stdio::null());
+    Ok(command.output()?)
 }
 
 /// `SKEIN_BIN`, or the binary `skein-under-test` that Cargo built for this test.

@@ -14,5 +14,6 @@ mod order;
 mod producers;
 mod reload;
 mod stage;
+mod start;
 mod versions;
 mod volume;
