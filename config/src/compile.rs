@@ -153,7 +153,7 @@ impl<'a> Compile<'a> {
         &mut self, name: &'a Spanned<String>, declared: &'a document::Router, above: &mut Vec<&'a str>,
     ) -> Option<Target> {
         let mut ids = BTreeSet::new();
-        let mut routes = BTreeMap::new();
+        let mut routes = Vec::new();
         let mut declared_routes = Vec::new();
         if declared.routes.is_empty() {
             self.fault(
@@ -172,7 +172,7 @@ impl<'a> Compile<'a> {
                 );
             }
             if let Some(target) = self.target(&route.target, above) {
-                routes.insert(id, target);
+                routes.push((id, route_name.get_ref().as_str(), target));
             }
             declared_routes.push(DeclaredRoute {
                 name: route_name.get_ref().clone(),
@@ -181,7 +181,7 @@ impl<'a> Compile<'a> {
             });
         }
         let router = self.prepare(declared, &declared_routes)?;
-        Some(Target::Router(Arc::new(Level { router, routes })))
+        Some(Target::Router(Arc::new(Level::new((name.get_ref(), declared.kind.get_ref()), router, routes))))
     }
 
     fn prepare(&mut self, declared: &document::Router, routes: &[DeclaredRoute]) -> Option<Box<dyn Router>> {

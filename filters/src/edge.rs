@@ -16,8 +16,12 @@ pub struct Memo {
     pub node: Option<VirtualNodeId>,
     /// Whether the transactional id was null; set by it.
     pub untransactional: bool,
+    /// Whether the broker before was one that clients cannot reach; set by a broker id.
+    pub is_hidden: bool,
     /// How many brokers were left out because no address is declared for them.
     pub unlisted: u32,
+    /// How many of those an error code beside them explains.
+    pub explained: u32,
     /// The broker that was left out last.
     pub last_unlisted: Option<VirtualNodeId>,
 }

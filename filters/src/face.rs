@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
+use skein_protocol::code::Code;
 use skein_protocol::ids::{ApiKey, Direction, VirtualNodeId};
 use skein_protocol::passage::{Edit, Value};
 use skein_protocol::table::{Fact, Role};
@@ -47,7 +48,8 @@ impl Face {
     fn broker(&self, memo: &mut Memo, fact: &Fact, id: i64) -> Edit {
         let node = i32::try_from(id).ok().map(VirtualNodeId);
         memo.node = node.filter(|node| self.nodes.contains_key(node));
-        if id < 0 || memo.node.is_some() {
+        memo.is_hidden = id >= 0 && memo.node.is_none();
+        if !memo.is_hidden {
             return Edit::Keep;
         }
         memo.unlisted += 1;
@@ -81,6 +83,8 @@ const TO_BROKER: Meanings =
     Meanings::of(&[Meaning::ClusterId, Meaning::ProducerId, Meaning::ProducerEpoch, Meaning::TransactionalId]);
 const TO_CLIENT: Meanings =
     Meanings::of(&[Meaning::BrokerId, Meaning::Host, Meaning::Port, Meaning::ClusterId, Meaning::ProducerId]);
+/// A coordinator that clients cannot reach is none: where its error stands behind it, that says so.
+const COORDINATORS: Meanings = TO_CLIENT.and(Meanings::of(&[Meaning::Error]));
 /// Producer ids in a fetched partition are compared only with each other: they pass.
 const FETCHED: Meanings = Meanings::of(&[Meaning::BrokerId, Meaning::Host, Meaning::Port]);
 
@@ -89,6 +93,7 @@ impl Edge for Face {
         match way {
             Direction::ToBroker => TO_BROKER,
             Direction::ToClient if key.is_fetch() => FETCHED,
+            Direction::ToClient if key == ApiKey::FIND_COORDINATOR => COORDINATORS,
             Direction::ToClient => TO_CLIENT,
         }
     }
@@ -110,6 +115,10 @@ impl Edge for Face {
             },
             (Meaning::Port, Direction::ToClient, Value::Int(_)) => {
                 Edit::Int(address(memo).map_or(-1, |address| i64::from(address.port)))
+            }
+            (Meaning::Error, Direction::ToClient, Value::Int(0)) if std::mem::take(&mut memo.is_hidden) => {
+                memo.explained += 1;
+                Edit::Int(i64::from(Code::COORDINATOR_NOT_AVAILABLE.0))
             }
             (Meaning::ClusterId, Direction::ToClient, Value::Text(_)) => text(&self.cluster_id),
             (Meaning::ClusterId, Direction::ToBroker, Value::Text(_)) => Edit::Null,

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use skein_filters::Address;
 use skein_protocol::ids::{ApiKey, Direction};
 use skein_protocol::messages::{self, ApiVersionsRequest, ApiVersionsResponse, StrBytes};
 use skein_protocol::table::{Table, Versions};
@@ -145,9 +144,4 @@ pub async fn identity(stream: &mut TcpStream, offer: &Offer) -> Result<Topology,
     let version = offered.and_then(metadata::version).ok_or(Unanswered::NoVersion)?;
     let answer = exchange(stream, 1, &metadata::question(version, 1)).await?;
     Ok(metadata::learn(version, &answer)?)
-}
-
-/// Whether two snapshots say that a broker is at the same place.
-pub(crate) fn is_listed(addresses: &[Address], address: &Address) -> bool {
-    addresses.contains(address)
 }

@@ -124,6 +124,13 @@ impl Asker {
         }
     }
 
+    /// Brokers that are gone, or are spoken to at another address now, have no say any more in what is offered.
+    fn forget_offers_but(&self, is_there: impl Fn(&Address) -> bool) {
+        if let Ok(mut offers) = self.offers.lock() {
+            offers.retain(|(address, _)| is_there(address));
+        }
+    }
+
     /// What all brokers seen so far offer, now that one offers this.
     fn common(&self, address: &Address, offer: Offer) -> Offer {
         let Ok(mut offers) = self.offers.lock() else { return offer };
@@ -148,7 +155,7 @@ impl Asker {
         let start = turn.checked_rem(all.len()).unwrap_or(0);
         all.rotate_left(start);
         for address in known.nodes.values() {
-            if !ask::is_listed(&all, address) {
+            if !all.contains(address) {
                 all.push(address.clone());
             }
         }
@@ -178,7 +185,11 @@ impl Asker {
         let mut stream = dial::open(address).await?;
         let offer = ask::offer(&mut stream).await.map_err(|error| error.to_string())?;
         let mut found = match wanted {
-            Wanted::Identity => ask::identity(&mut stream, &offer).await.map_err(|error| error.to_string())?,
+            Wanted::Identity => {
+                let found = ask::identity(&mut stream, &offer).await.map_err(|error| error.to_string())?;
+                self.forget_offers_but(|known| known == address || found.nodes.values().any(|listed| listed == known));
+                found
+            }
             Wanted::Offer => Topology::default(),
         };
         found.offer = Some(Arc::new(self.common(address, offer)));

@@ -15,6 +15,7 @@ pub mod ask;
 pub mod asker;
 pub mod dial;
 pub mod health;
+pub mod inspect;
 mod patience;
 pub mod socket;
 

@@ -82,12 +82,7 @@ impl Run {
 }
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().collect();
-    let number = |name: &str, otherwise: u64| {
-        let at = words.iter().position(|word| word == name);
-        at.and_then(|at| words.get(at + 1)).and_then(|word| word.parse().ok()).unwrap_or(otherwise)
-    };
-    let (frames, seed) = (number("--frames", 1_000_000), number("--seed", 1));
+    let (frames, seed) = (sample::argument("--frames", 1_000_000), sample::argument("--seed", 1));
     let messages: Vec<_> = sample::messages().collect();
     let mut run = Run { tally: Tally::default(), scratch: ordeal::Scratch::new() };
     let mut bytes = Vec::new();

@@ -4,6 +4,7 @@
 mod named;
 
 use crate::code::Code;
+use crate::frame::Head;
 use crate::ids::{ApiKey, Direction};
 use crate::meaning::{Meaning, Meanings};
 use crate::outline::{OUTLINED, Outline};
@@ -37,6 +38,12 @@ pub fn refusal(key: ApiKey, version: i16, correlation: i32, outline: &Outline, c
     }
     writer.structure(&mut out, fields, asked, &named, place);
     Some(out)
+}
+
+/// Whether a request says null for something that it names outside of its arrays. What it does not say is not null.
+pub fn is_null(head: &Head, outline: &Outline, meaning: Meaning) -> bool {
+    let layout = Table::get().layout(head.key, head.version, Direction::ToBroker);
+    layout.is_some_and(|layout| named::read(layout, outline).value(meaning) == Some(None))
 }
 
 /// Where the code goes.

@@ -4,6 +4,7 @@
 
 use crate::ids::ApiKey;
 use crate::malformed::Malformed;
+use crate::varint::wide;
 
 /// Bytes of the length in front of a frame.
 pub const LENGTH: usize = 4;
@@ -53,6 +54,26 @@ pub fn head(input: &[u8], most: u32) -> Result<Option<Head>, Malformed> {
     }))
 }
 
+/// Reads the client id that stands behind the head of a request: `Err` is how many bytes of the input it takes to see it.
+/// One that is null or reaches beyond its frame is none; whether the frame is sound is for those to say who walk it.
+///
+/// # Errors
+/// The bytes that are needed, if fewer are there.
+pub fn client_id<'a>(input: &'a [u8], head: &Head) -> Result<Option<&'a [u8]>, usize> {
+    let whole = LENGTH + wide(head.length);
+    let start = HEAD + 2;
+    if whole < start {
+        return Ok(None);
+    }
+    let Some([high, low]) = input.get(HEAD..start) else { return Err(start) };
+    let length = i16::from_be_bytes([*high, *low]);
+    let end = match usize::try_from(length) {
+        Ok(length) if start + length <= whole => start + length,
+        Ok(_) | Err(_) => return Ok(None),
+    };
+    input.get(start..end).map(Some).ok_or(end)
+}
+
 /// Reads the head of the response that `input` starts with; `None` until it is there.
 ///
 /// # Errors
@@ -84,6 +105,25 @@ mod tests {
         }
         let expected = Head { length: 10, key: ApiKey::METADATA, version: 12, correlation: -1 };
         assert_eq!(head(&frame[..HEAD], 100), Ok(Some(expected)));
+    }
+
+    #[test]
+    fn a_client_id_is_read_once_it_is_there() {
+        let frame = [0, 0, 0, 13, 0, 18, 0, 3, 0, 0, 0, 0, 0, 2, b'm', b'e', 7];
+        let head = head(&frame, 100).unwrap().unwrap();
+        assert_eq!(client_id(&frame[..HEAD + 1], &head), Err(HEAD + 2));
+        assert_eq!(client_id(&frame[..HEAD + 3], &head), Err(HEAD + 4));
+        assert_eq!(client_id(&frame[..HEAD + 4], &head), Ok(Some(&b"me"[..])));
+    }
+
+    #[test]
+    fn a_client_id_that_is_null_or_longer_than_its_frame_is_none() {
+        let null = [0, 0, 0, 10, 0, 18, 0, 3, 0, 0, 0, 0, 0xff, 0xff];
+        assert_eq!(client_id(&null, &head(&null, 100).unwrap().unwrap()), Ok(None));
+        let long = [0, 0, 0, 11, 0, 18, 0, 3, 0, 0, 0, 0, 0, 2, b'm', b'e'];
+        assert_eq!(client_id(&long, &head(&long, 100).unwrap().unwrap()), Ok(None));
+        let none = [0, 0, 0, 9, 0, 18, 0, 3, 0, 0, 0, 0, 0];
+        assert_eq!(client_id(&none, &head(&none, 100).unwrap().unwrap()), Ok(None));
     }
 
     #[test]

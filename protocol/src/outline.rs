@@ -82,6 +82,11 @@ impl Outline {
         self.len
     }
 
+    /// Bytes that it has allocated.
+    pub fn allocated(&self) -> usize {
+        self.many.capacity()
+    }
+
     /// Takes down a value, not yet edited.
     #[inline]
     pub(crate) fn value(&mut self, spot: &Spot, encoded: &[u8]) {

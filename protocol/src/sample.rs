@@ -18,6 +18,12 @@ use crate::meaning::{Meaning, Meanings};
 use crate::table::{Fact, Role, Table};
 pub use dice::Dice;
 
+/// The number behind a word of the command line, for programs that run until so many frames are through.
+pub fn argument(name: &str, otherwise: u64) -> u64 {
+    let mut words = std::env::args().skip_while(|word| word != name).skip(1);
+    words.next().and_then(|word| word.parse().ok()).unwrap_or(otherwise)
+}
+
 /// A value that a field of a sample holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SampleValue {

@@ -89,7 +89,8 @@ fn answer(method: &Method, path: &str, house: &House) -> Response<Full<Bytes>> {
         }
         "/metrics" => response(StatusCode::OK, METRICS, house.metrics()),
         "/status" => response(StatusCode::OK, JSON, line(&house.shown(status::status))),
-        _ => response(StatusCode::NOT_FOUND, TEXT, "there are /livez, /readyz, /metrics and /status\n".to_owned()),
+        "/graph" => response(StatusCode::OK, TEXT, house.shown(|board| board.graph.clone())),
+        _ => response(StatusCode::NOT_FOUND, TEXT, "/livez, /readyz, /metrics, /status, /graph\n".to_owned()),
     }
 }
 

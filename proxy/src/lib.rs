@@ -7,19 +7,25 @@
 //!              Engine
 //! ```
 //!
-//! Invariants: one task owns one client connection, its engine, its links and its buffers; there is no lock on the byte path;
-//! a read buffer is held only while there is data in it; nothing is read from where it could not be passed on.
+//! Invariants: one task owns one client connection, its engine, its links and its buffers; there is no lock on the byte path
+//! but that of a sample of latency; a read buffer is held only while there is data in it; nothing is read from where it could
+//! not be passed on.
 
 mod admin;
 mod admission;
 pub mod app;
 pub mod command;
 pub mod events;
+#[cfg(test)]
+mod example;
+pub mod explain;
 mod frames;
 mod house;
 mod listen;
+pub mod live;
 pub mod meters;
 mod outbox;
+pub mod picture;
 mod pool;
 mod roll;
 mod session;

@@ -3,7 +3,7 @@
 //! it again.
 //!
 //! ```text
-//! cargo run --release -p skein-routing --all-features --example hostile -- --frames 5000000 --seed 1
+//! cargo run --release -p skein-routing --all-features --example hostile -- --frames 20000000 --seed 1
 //! ```
 
 #![expect(
@@ -27,12 +27,14 @@ use std::time::{Duration, Instant};
 
 use peer::Peer;
 use skein_filters::Client;
+use skein_protocol::Meaning;
 use skein_protocol::ids::{ApiKey, Direction, VirtualNodeId};
-use skein_protocol::sample::{self, Dice, Recipe, spoil};
-use skein_protocol::table::Table;
+use skein_protocol::sample::{self, Dice, Recipe, Sample, SampleValue, spoil};
+use skein_protocol::table::{Fact, Table};
 use skein_protocol::varint::{narrow, wide};
-use skein_routing::engine::{Effect, Engine, LaneId, Move, Out};
-use skein_routing::graph::{Door, LoginMode};
+use skein_routing::apis::api_versions;
+use skein_routing::engine::{Effect, Engine, LaneId, Move, Out, Reason};
+use skein_routing::graph::LoginMode;
 use skein_routing::topology::{ClusterIndex, Offer, Topology};
 
 /// Calls of an engine for each byte that it was shown, and so many more for each frame.
@@ -44,6 +46,10 @@ const FRAMES: u32 = 24;
 #[derive(Debug, Default)]
 struct Tally {
     frames: u64,
+    /// Frames of clients that had not logged in, and had to.
+    before_login: u64,
+    /// Frames of clients that had.
+    after_login: u64,
     answers: u64,
     bytes: u64,
     calls: u64,
@@ -59,13 +65,24 @@ struct Lane {
     asked: VecDeque<(ApiKey, i16, [u8; 4])>,
 }
 
+/// How far the login of a client has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// There is none.
+    Open,
+    Stranger,
+    LoggedIn,
+}
+
 /// An engine, and what a shell holds beside it.
 struct Run<'a> {
     engine: Engine,
-    door: Arc<Door>,
     client: Peer,
     lanes: Vec<Option<Lane>>,
     now: Instant,
+    stage: Stage,
+    /// How many frames in 256 are as they should be: some peers are mad, some are nearly sound and get further.
+    sound: u8,
     closed: bool,
     calls: u64,
     bytes: u64,
@@ -84,17 +101,20 @@ fn topology(cluster: ClusterIndex) -> Arc<Topology> {
 impl<'a> Run<'a> {
     fn new(dice: &mut Dice, tally: &'a mut Tally) -> Self {
         let mut door = graphs::door(dice);
-        if door.clusters.len() == 1 && dice.chance(100) {
+        let mut stage = Stage::Open;
+        if door.clusters.len() == 1 && dice.chance(224) {
             door.login = LoginMode::Relay;
+            stage = Stage::Stranger;
         }
-        let door = Arc::new(door);
+        let sound = dice.one_of(&[128, 240, 250, 254], 128);
         let who = Client::arrived(Arc::from("hostile"), ([127, 0, 0, 1], 1).into());
         let at = dice.chance(128).then_some(VirtualNodeId(0));
         let known: Vec<_> = door.clusters.iter().map(|cluster| (*cluster, topology(*cluster))).collect();
-        let engine = Engine::new(Arc::clone(&door), who, at, &known);
+        let engine = Engine::new(Arc::new(door), who, at, &known);
         tally.engines += 1;
         let now = Instant::now();
-        Self { engine, door, client: Peer::new(), lanes: Vec::new(), now, closed: false, calls: 0, bytes: 0, tally }
+        let (client, lanes, closed, calls, bytes) = (Peer::new(), Vec::new(), false, 0, 0);
+        Self { engine, client, lanes, now, stage, sound, closed, calls, bytes, tally }
     }
 
     fn called(&mut self) -> Result<(), String> {
@@ -137,6 +157,9 @@ impl<'a> Run<'a> {
             };
             if let Some(source) = self.source(side) {
                 *source.input_mut() = input;
+            }
+            if next == Move::Close(Reason::Astray) {
+                return Err(Reason::Astray.to_string());
             }
             let goes_on = self.carry_out(side, next);
             self.effects();
@@ -224,6 +247,11 @@ impl<'a> Run<'a> {
         self.bytes += u64::try_from(bytes.len()).unwrap_or(0);
         self.client.input_mut().extend(bytes);
         self.tally.frames += 1;
+        match self.stage {
+            Stage::Open => {}
+            Stage::Stranger => self.tally.before_login += 1,
+            Stage::LoggedIn => self.tally.after_login += 1,
+        }
         self.pump(Out::Client)
     }
 
@@ -231,7 +259,12 @@ impl<'a> Run<'a> {
     fn brokers_answer(&mut self, dice: &mut Dice, spoilt: &mut Vec<u8>) -> Result<(), String> {
         for index in 0..self.lanes.len() {
             let id = LaneId(u16::try_from(index).unwrap_or(u16::MAX));
-            while let Some(frame) = self.lanes[index].as_mut().and_then(|lane| answer(lane, dice, spoilt)) {
+            let sound = self.sound;
+            while let Some((key, frame)) = self.lanes[index].as_mut().and_then(|lane| answer(lane, sound, dice, spoilt))
+            {
+                if key == ApiKey::SASL_AUTHENTICATE && self.stage == Stage::Stranger {
+                    self.stage = Stage::LoggedIn;
+                }
                 self.bytes += u64::try_from(frame.len()).unwrap_or(0);
                 if let Some(lane) = &mut self.lanes[index] {
                     lane.peer.input_mut().extend(frame);
@@ -246,25 +279,32 @@ impl<'a> Run<'a> {
     }
 
     /// One engine, until it has closed or been sent enough.
-    fn round(&mut self, messages: &[(ApiKey, i16)], dice: &mut Dice, bytes: &mut Vec<u8>) -> Result<(), String> {
-        let message = |dice: &mut Dice| dice.one_of(messages, (ApiKey::PRODUCE, 9));
+    fn round(
+        &mut self, [all, offered]: [&[(ApiKey, i16)]; 2], dice: &mut Dice, bytes: &mut Vec<u8>,
+    ) -> Result<(), String> {
+        let message = |dice: &mut Dice, sound| {
+            let of = if dice.chance(sound) { offered } else { all };
+            dice.one_of(of, (ApiKey::PRODUCE, 9))
+        };
         let mut number = 0;
         while number < FRAMES && !self.closed {
-            let (key, version) = match self.door.login {
-                LoginMode::Relay if number < 4 && dice.chance(200) => {
-                    dice.one_of(&[(ApiKey::SASL_HANDSHAKE, 1), (ApiKey::SASL_AUTHENTICATE, 2)], (ApiKey(18), 3))
+            let (key, version) = match self.stage {
+                Stage::Stranger if dice.chance(240) => {
+                    let steps =
+                        [(ApiKey::API_VERSIONS, 3), (ApiKey::SASL_HANDSHAKE, 1), (ApiKey::SASL_AUTHENTICATE, 2)];
+                    dice.one_of(&steps, (ApiKey::API_VERSIONS, 3))
                 }
-                LoginMode::Relay | LoginMode::None => message(dice),
+                Stage::Open | Stage::Stranger | Stage::LoggedIn => message(dice, self.sound),
             };
-            let Some(sample) = sample::any(key, version, Direction::ToBroker, &Recipe::WILD, dice) else { continue };
-            match dice.below(8) {
-                0..4 => bytes.clone_from(&sample.frame),
-                4..7 => spoil::spoil(&sample, dice, bytes),
-                _ => spoil::noise(dice, 200, bytes),
-            }
+            let replica = if dice.chance(self.sound) { SampleValue::Int(-1) } else { SampleValue::Any };
+            let is_replica = |fact: &Fact| fact.meaning == Meaning::ReplicaId;
+            let mut of = |fact: &'static Fact| if is_replica(fact) { replica.clone() } else { SampleValue::Any };
+            let made = sample::sample(key, version, Direction::ToBroker, &Recipe::WILD, dice, &mut of);
+            let Some(sample) = made else { continue };
+            disturb(&sample, self.sound, dice, bytes);
             number += 1;
-            self.client_sends(&with_length(bytes, dice))?;
-            if dice.chance(128) {
+            self.client_sends(&with_length(bytes, self.sound, dice))?;
+            if self.stage == Stage::Stranger || dice.chance(128) {
                 self.brokers_answer(dice, &mut Vec::new())?;
             }
             if dice.chance(8) && !self.lanes.is_empty() {
@@ -285,15 +325,26 @@ impl<'a> Run<'a> {
     }
 }
 
+/// The sample as it is, in `sound` of 256 cases, or something worse.
+fn disturb(sample: &Sample, sound: u8, dice: &mut Dice, bytes: &mut Vec<u8>) {
+    if dice.chance(sound) {
+        bytes.clone_from(&sample.frame);
+    } else if dice.chance(200) {
+        spoil::spoil(sample, dice, bytes);
+    } else {
+        spoil::noise(dice, 200, bytes);
+    }
+}
+
 /// A frame behind its length, which now and then is another one.
-fn with_length(frame: &[u8], dice: &mut Dice) -> Vec<u8> {
+fn with_length(frame: &[u8], sound: u8, dice: &mut Dice) -> Vec<u8> {
     let length = narrow(frame.len());
-    let claimed = if dice.chance(8) { length ^ 1 << dice.below(32) } else { length };
+    let claimed = if dice.chance((255 - sound) / 16) { length ^ 1 << dice.below(32) } else { length };
     [&claimed.to_be_bytes(), frame].concat()
 }
 
-/// The next answer on a lane, with its length.
-fn answer(lane: &mut Lane, dice: &mut Dice, spoilt: &mut Vec<u8>) -> Option<Vec<u8>> {
+/// The next answer on a lane, with its length; most logins go well.
+fn answer(lane: &mut Lane, sound: u8, dice: &mut Dice, spoilt: &mut Vec<u8>) -> Option<(ApiKey, Vec<u8>)> {
     while let Some(length) = lane.sent.get(..4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes) {
         let whole = 4 + wide(length);
         if lane.sent.len() < whole {
@@ -306,33 +357,29 @@ fn answer(lane: &mut Lane, dice: &mut Dice, spoilt: &mut Vec<u8>) -> Option<Vec<
         lane.sent.drain(..whole);
     }
     let (key, version, correlation) = lane.asked.pop_front()?;
-    let sample = sample::any(key, version, Direction::ToClient, &Recipe::WILD, dice)?;
-    match dice.below(8) {
-        0..5 => spoilt.clone_from(&sample.frame),
-        5..7 => spoil::spoil(&sample, dice, spoilt),
-        _ => spoil::noise(dice, 200, spoilt),
-    }
+    let is_login = matches!(key, ApiKey::SASL_HANDSHAKE | ApiKey::SASL_AUTHENTICATE);
+    let good = |fact: &Fact| is_login && fact.meaning == Meaning::Error;
+    let mut good = |fact: &'static Fact| if good(fact) { SampleValue::Int(0) } else { SampleValue::Any };
+    disturb(&sample::sample(key, version, Direction::ToClient, &Recipe::WILD, dice, &mut good)?, sound, dice, spoilt);
     if let Some(place) = spoilt.get_mut(..4) {
         place.copy_from_slice(&correlation);
     }
-    Some(with_length(spoilt, dice))
+    Some((key, with_length(spoilt, sound, dice)))
 }
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().collect();
-    let number = |name: &str, otherwise: u64| {
-        let at = words.iter().position(|word| word == name);
-        at.and_then(|at| words.get(at + 1)).and_then(|word| word.parse().ok()).unwrap_or(otherwise)
-    };
-    let (frames, seed) = (number("--frames", 1_000_000), number("--seed", 1));
+    let (frames, seed) = (sample::argument("--frames", 1_000_000), sample::argument("--seed", 1));
     let requests = sample::messages().filter(|(_, _, direction)| *direction == Direction::ToBroker);
     let messages: Vec<_> = requests.map(|(key, version, _)| (key, version)).collect();
+    let offered = topology(ClusterIndex(0)).offer.as_deref().map(api_versions::ranges).unwrap_or_default();
+    let is_offered = |(key, version): &(ApiKey, i16)| offered.iter().any(|(of, all)| of == key && all.has(*version));
+    let offered: Vec<_> = messages.iter().copied().filter(is_offered).collect();
     let (mut tally, mut bytes) = (Tally::default(), Vec::new());
     let begun = Instant::now();
     let mut round = seed << 32;
     while tally.frames < frames {
         let mut dice = Dice::new(round);
-        let run = || Run::new(&mut dice.clone(), &mut tally).round(&messages, &mut dice, &mut bytes);
+        let run = || Run::new(&mut dice.clone(), &mut tally).round([&messages, &offered], &mut dice, &mut bytes);
         match catch_unwind(AssertUnwindSafe(run)) {
             Ok(Ok(())) => {}
             Ok(Err(what)) => {

@@ -8,13 +8,14 @@ use bytes::Bytes;
 /// So many bytes may be held by completed frames of all connections together.
 #[derive(Debug)]
 pub struct Budget {
+    all: u64,
     left: AtomicU64,
 }
 
 impl Budget {
     /// A budget of so many bytes.
     pub fn new(bytes: u64) -> Arc<Self> {
-        Arc::new(Self { left: AtomicU64::new(bytes) })
+        Arc::new(Self { all: bytes, left: AtomicU64::new(bytes) })
     }
 
     /// Takes `bytes` in full, or nothing.
@@ -22,6 +23,11 @@ impl Budget {
         let take = |left: u64| left.checked_sub(u64::from(bytes));
         self.left.fetch_update(Ordering::AcqRel, Ordering::Acquire, take).ok()?;
         Some(Reserved { budget: Arc::clone(self), bytes })
+    }
+
+    /// The longest frame that can ever be completed: it is held twice, as it comes and as it goes.
+    pub fn longest(&self) -> u32 {
+        u32::try_from(self.all / 2).unwrap_or(u32::MAX)
     }
 
     /// Bytes that nobody has taken.

@@ -102,6 +102,8 @@ pub struct Engine {
     door: Arc<Door>,
     client: Client,
     at: Option<VirtualNodeId>,
+    /// Whether the client id of the first request has been read.
+    is_named: bool,
     login: Login,
     views: Vec<View>,
     plans: Plans,
@@ -115,6 +117,8 @@ pub struct Engine {
     /// When the request that is arriving began to, and its bytes if they are known. Set while there is a part of one.
     arrival: Option<(Instant, u32)>,
     work: Option<Work>,
+    /// How many requests have gone to several brokers.
+    works: u32,
     effects: VecDeque<Effect>,
     /// Set when the effect that closes the connection has been given.
     is_closed: bool,
@@ -137,6 +141,16 @@ struct View {
     since: Option<Instant>,
 }
 
+/// What follows where an invariant does not hold.
+fn astray() -> Move {
+    Move::Close(Reason::Astray)
+}
+
+/// The tag of a cluster's producer ids.
+fn tag(views: &[View], cluster: ClusterIndex) -> Option<Tag> {
+    views.iter().find(|view| view.cluster == cluster)?.tag
+}
+
 impl Engine {
     /// A connection that came to node `at` of a door, or to its bootstrap address. `known`: what is known of its clusters.
     pub fn new(
@@ -153,6 +167,7 @@ impl Engine {
             door,
             client,
             at,
+            is_named: false,
             plans: Plans::default(),
             slots: Slots::default(),
             lanes: Vec::new(),
@@ -161,6 +176,7 @@ impl Engine {
             spare: None,
             arrival: None,
             work: None,
+            works: 0,
             effects: VecDeque::new(),
             is_closed: false,
             closing: None,
@@ -250,7 +266,7 @@ impl Engine {
     }
 
     fn tag(&self, cluster: ClusterIndex) -> Option<Tag> {
-        self.view(cluster)?.tag
+        tag(&self.views, cluster)
     }
 
     /// Asks, unless that has been done.

@@ -22,12 +22,46 @@ pub enum Target {
     Router(Arc<Level>),
 }
 
-/// A router with the targets of its routes.
+/// A router with its routes.
 pub struct Level {
+    /// Its name in the file.
+    pub name: Arc<str>,
+    /// The word for its kind.
+    pub kind: Arc<str>,
     /// The router.
     pub router: Box<dyn Router>,
-    /// The target of each route.
-    pub routes: BTreeMap<RouteId, Target>,
+    /// Its routes.
+    pub routes: BTreeMap<RouteId, Route>,
+}
+
+impl Level {
+    /// A router called `name`, of a `kind`, with its routes: number, name and target of each.
+    pub fn new<'a>(
+        (name, kind): (&str, &str), router: Box<dyn Router>,
+        routes: impl IntoIterator<Item = (RouteId, &'a str, Target)>,
+    ) -> Self {
+        let routes = routes.into_iter().map(|(id, name, target)| (id, Route { name: Arc::from(name), target }));
+        Self { name: Arc::from(name), kind: Arc::from(kind), router, routes: routes.collect() }
+    }
+}
+
+/// A route.
+#[derive(Clone)]
+pub struct Route {
+    /// Its name in the file.
+    pub name: Arc<str>,
+    /// Where it leads.
+    pub target: Target,
+}
+
+/// A level that a descent has passed.
+pub struct Passed<'a> {
+    /// The level.
+    pub level: &'a Level,
+    /// The route that it took.
+    pub route: RouteId,
+    /// The node behind it; `None` for any.
+    pub at: Option<VirtualNodeId>,
 }
 
 /// How a listener's clients log in.
@@ -130,7 +164,15 @@ impl Target {
     /// Follows the decisions of all levels from here. `edges`: those passed already. `manner`: what the API asks for where
     /// no router has a say.
     pub fn descend(
-        &self, head: &Head, at: Option<VirtualNodeId>, client: &Client, mut edges: Vec<Arc<dyn Edge>>, manner: Manner,
+        &self, head: &Head, at: Option<VirtualNodeId>, client: &Client, edges: Vec<Arc<dyn Edge>>, manner: Manner,
+    ) -> Descent {
+        self.descend_telling(head, at, client, (edges, manner), &mut |_| {})
+    }
+
+    /// The same; each level that is passed is told.
+    pub fn descend_telling(
+        &self, head: &Head, at: Option<VirtualNodeId>, client: &Client,
+        (mut edges, manner): (Vec<Arc<dyn Edge>>, Manner), tell: &mut dyn FnMut(Passed<'_>),
     ) -> Descent {
         let (mut target, mut at, mut manner) = (self.clone(), at, manner);
         loop {
@@ -162,7 +204,8 @@ impl Target {
             };
             edges.push(level.router.edge(route));
             let Some(next) = level.routes.get(&route) else { return Descent::NoSuchNode };
-            target = next.clone();
+            tell(Passed { level: &level, route, at });
+            target = next.target.clone();
         }
     }
 
@@ -170,8 +213,8 @@ impl Target {
     pub fn virtual_node(&self, cluster: ClusterIndex, real: RealNodeId) -> Option<VirtualNodeId> {
         match self {
             Self::Cluster(this) => (*this == cluster).then_some(VirtualNodeId(real.0)),
-            Self::Router(level) => level.routes.iter().find_map(|(route, target)| {
-                target.virtual_node(cluster, real).and_then(|inner| level.router.outer(*route, inner))
+            Self::Router(level) => level.routes.iter().find_map(|(id, route)| {
+                route.target.virtual_node(cluster, real).and_then(|inner| level.router.outer(*id, inner))
             }),
         }
     }
@@ -180,7 +223,7 @@ impl Target {
     pub fn clusters(&self) -> Vec<ClusterIndex> {
         let mut found = match self {
             Self::Cluster(cluster) => vec![*cluster],
-            Self::Router(level) => level.routes.values().flat_map(Self::clusters).collect(),
+            Self::Router(level) => level.routes.values().flat_map(|route| route.target.clusters()).collect(),
         };
         found.sort_unstable();
         found.dedup();

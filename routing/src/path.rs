@@ -6,7 +6,7 @@ use skein_filters::{Cx, Edge, Memo, Tag};
 use skein_protocol::ids::{ApiKey, Direction};
 use skein_protocol::outline::OUTLINED;
 use skein_protocol::passage::{Edit, Editor, Value};
-use skein_protocol::table::{Fact, Layout};
+use skein_protocol::table::{Fact, Layout, Table};
 use skein_protocol::{Meaning, Meanings};
 
 use crate::topology::Destination;
@@ -48,6 +48,20 @@ impl Path {
             sum(&edges)
         });
         Self { edges: edges.into(), to, growth }
+    }
+
+    /// The name that a topic has where the path ends.
+    pub fn topic(&self, name: &str) -> Option<String> {
+        let request = &Table::get().api(ApiKey::METADATA)?.request;
+        let topics = request.fields.iter().flat_map(|field| &field.fields);
+        let fact = topics.map(|field| field.fact).find(|fact| fact.meaning == Meaning::TopicName)?;
+        let mut seen = Seen::default();
+        let mut editor = Translator::new(self, ApiKey::METADATA, Direction::ToBroker, None, &mut seen);
+        match editor.edit(fact, Value::Text(name.as_bytes())) {
+            Edit::Text(name) => String::from_utf8(name.to_vec()).ok(),
+            Edit::Keep => Some(name.to_owned()),
+            Edit::Int(_) | Edit::Id(_) | Edit::Null | Edit::Drop => None,
+        }
     }
 
     /// The edges, the face first.

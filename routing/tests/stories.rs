@@ -45,8 +45,8 @@ fn engine(target: Target) -> Engine {
 fn disguised() -> Target {
     let settings = Settings { stride: 2, prefix: "a.".to_owned(), generation: 0 };
     let router = Disguise::new(settings, &[RouteId(0)]).unwrap();
-    let routes = BTreeMap::from([(RouteId(0), Target::Cluster(CLUSTER))]);
-    Target::Router(Arc::new(Level { router: Box::new(router), routes }))
+    let routes = [(RouteId(0), "only", Target::Cluster(CLUSTER))];
+    Target::Router(Arc::new(Level::new(("mask", "disguise"), Box::new(router), routes)))
 }
 
 /// A request with its length; a Produce wants an answer.

@@ -160,13 +160,25 @@ impl Drop for Skein {
     }
 }
 
-/// Runs the proxy with this configuration until it ends by itself.
-pub fn output(config_toml: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<Output> {
-    let file = workplace::run_dir("skein")?.join("skein.toml");
+/// Runs `skein WORD FILE OPTIONS` on a configuration, to its end.
+///
+/// # Errors
+/// It could not be started.
+pub fn command(config_toml: &str, word: &str, options: &[&str]) -> Result<Output> {
+    command_within(config_toml, word, options, &[])
+}
+
+/// The same, with variables of the environment.
+///
+/// # Errors
+/// It could not be started.
+pub fn command_within(config_toml: &str, word: &str, options: &[&str], environment: &[(&str, &str)]) -> Result<Output> {
+    let file = workplace::run_dir(word)?.join("skein.toml");
     fs::write(&file, config_toml)?;
-    let mut command = Command::new(program()?);
-    command.arg("run").arg(file).args(arguments).envs(environment.iter().copied()).stdin(Stdio::null());
-    Ok(command.output()?)
+    let program = program()?;
+    let mut command = process::tethered(program.to_str().context("a path that is not UTF-8")?);
+    command.arg(word).arg(file).args(options).envs(environment.iter().copied()).stdin(Stdio::null());
+    command.output().with_context(|| format!("running {}", program.display()))
 }
 
 /// `SKEIN_BIN`, or the binary `skein-under-test` that Cargo built for this test.

@@ -21,7 +21,7 @@ pub fn run(root: &Path) -> Result<ExitCode> {
         Stage::cargo("hostile frames", &[&hostile[..], &["--", "--frames", "20000000", "--seed", "1"]].concat()),
         Stage::cargo(
             "hostile connections",
-            &[&engine[..], &["--example", "hostile", "--", "--frames", "5000000", "--seed", "1"]].concat(),
+            &[&engine[..], &["--example", "hostile", "--", "--frames", "20000000", "--seed", "1"]].concat(),
         ),
         Stage::cargo(
             "simulation",

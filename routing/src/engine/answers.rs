@@ -16,7 +16,7 @@ use super::incoming::Incoming;
 use super::lanes::{LaneId, Purpose, STARVED, write};
 use super::plan::PlanId;
 use super::slots::{SlotId, SlotState};
-use super::{Effect, Engine, Fault, Move, Out};
+use super::{Effect, Engine, Fault, Move, Out, astray, tag};
 use crate::apis::metadata;
 use crate::path::{Lengths, Seen, Translator};
 
@@ -84,10 +84,10 @@ impl Engine {
 
     /// Goes on with an answer that is passing.
     fn pass_answer(&mut self, now: Instant, id: LaneId, input: &mut [u8]) -> Result<Reply, Fault> {
-        let Some(lane) = self.lanes.get_mut(usize::from(id.0)) else { return Ok(Reply::Then(Move::Wait)) };
-        let Some(passing) = &mut lane.passing else { return Ok(Reply::Then(Move::Wait)) };
-        let Some(plan) = self.plans.get(passing.plan) else { return Ok(Reply::Then(Move::Wait)) };
-        let tag = self.views.iter().find(|view| view.cluster == plan.path.to.cluster).and_then(|view| view.tag);
+        let Some(lane) = self.lanes.get_mut(usize::from(id.0)) else { return Ok(Reply::Then(astray())) };
+        let Some(passing) = &mut lane.passing else { return Ok(Reply::Then(astray())) };
+        let Some(plan) = self.plans.get(passing.plan) else { return Ok(Reply::Then(astray())) };
+        let tag = tag(&self.views, plan.path.to.cluster);
         let mut editor = Translator::new(&plan.path, plan.key, Direction::ToClient, tag, &mut passing.seen);
         let next = passing.passage.next(input, &mut editor, &mut Outline::off()).map_err(Fault::Malformed)?;
         Ok(match next {
@@ -121,11 +121,11 @@ impl Engine {
         };
         match ticket.purpose {
             Purpose::Slot(slot, plan) => self.next_of_slot(now, id, &head, (slot, plan), input),
-            Purpose::Leg(leg) => {
+            Purpose::Leg(work, leg) => {
                 let Some(frame) = self.whole_answer(&head, input)? else { return Ok(Reply::Then(need(&head))) };
                 let frame = Bytes::copy_from_slice(frame);
                 self.pop_ticket(now, id);
-                self.leg_done(now, leg, Ok(frame));
+                self.leg_done(now, (work, leg), Ok(frame));
                 Ok(Reply::Then(Move::Take(head.length + 4)))
             }
             Purpose::Own(version) => {
@@ -148,11 +148,16 @@ impl Engine {
 
     /// The whole frame of an answer that must be completed, without its length; `None` until it is there.
     fn whole_answer<'a>(&self, head: &ReplyHead, input: &'a mut [u8]) -> Result<Option<&'a mut [u8]>, Fault> {
-        let cap = self.door.limits.completed_answer;
+        let cap = self.most_completed();
         if head.length > cap {
             return Err(Fault::TooLarge { length: head.length, cap });
         }
         Ok(input.get_mut(frame::LENGTH..frame::LENGTH + wide(head.length)))
+    }
+
+    /// The longest answer that is completed.
+    fn most_completed(&self) -> u32 {
+        self.door.limits.completed_answer.min(self.door.answers.longest())
     }
 
     fn next_of_slot(
@@ -172,15 +177,15 @@ impl Engine {
             let ended = matches!(&self.incoming, Incoming::Passing { passage, .. } if passage.rest() == 0);
             return if ended { Ok(Reply::Then(Move::Wait)) } else { Err(Fault::Early) };
         }
-        let Some(plan) = self.plans.get(plan_id) else { return Ok(Reply::Then(Move::Wait)) };
+        let Some(plan) = self.plans.get(plan_id) else { return Ok(Reply::Then(astray())) };
         let (key, growth) = (plan.key, plan.path.growth(Direction::ToClient));
         let (layout, wants, lengths) = (plan.response.layout, plan.response.wants, plan.response.lengths);
         // What is small is judged before any of it goes on, and can still be answered for if it is malformed.
         let small = head.length <= SMALL || (!key.is_fetch() && head.length <= FITS_BUFFER);
         let longer = match lengths {
             _ if small => return self.complete_answer(now, id, head, (slot, plan_id), input),
-            _ if !key.is_fetch() && head.length > self.door.limits.completed_answer => {
-                return Err(Fault::TooLarge { length: head.length, cap: self.door.limits.completed_answer });
+            _ if !key.is_fetch() && head.length > self.most_completed() => {
+                return Err(Fault::TooLarge { length: head.length, cap: self.most_completed() });
             }
             _ if head.length > MOST => return Err(Fault::TooLarge { length: head.length, cap: MOST }),
             Lengths::Any => return self.complete_answer(now, id, head, (slot, plan_id), input),
@@ -199,7 +204,7 @@ impl Engine {
         if longer > 0 {
             passage = passage.with_room(longer);
         }
-        let Some(asked) = self.slots.get_mut(slot) else { return Ok(Reply::Then(Move::Wait)) };
+        let Some(asked) = self.slots.get_mut(slot) else { return Ok(Reply::Then(astray())) };
         asked.state = SlotState::Passing;
         let correlation = asked.head.correlation;
         write(input, 0, length.to_be_bytes());
@@ -215,10 +220,10 @@ impl Engine {
         &mut self, now: Instant, id: LaneId, head: &ReplyHead, (slot, plan_id): (SlotId, PlanId), input: &mut [u8],
     ) -> Result<Reply, Fault> {
         let Some(body) = self.whole_answer(head, input)? else { return Ok(Reply::Then(self.room_for(now, id, head))) };
-        let Some(plan) = self.plans.get(plan_id) else { return Ok(Reply::Then(Move::Wait)) };
-        let Some(asked) = self.slots.get_mut(slot) else { return Ok(Reply::Then(Move::Wait)) };
+        let Some(plan) = self.plans.get(plan_id) else { return Ok(Reply::Then(astray())) };
+        let Some(asked) = self.slots.get_mut(slot) else { return Ok(Reply::Then(astray())) };
         write(body, 0, asked.head.correlation.to_be_bytes());
-        let tag = self.views.iter().find(|view| view.cluster == plan.path.to.cluster).and_then(|view| view.tag);
+        let tag = self.tag(plan.path.to.cluster);
         let mut seen = Seen::default();
         let mut editor = Translator::new(&plan.path, plan.key, Direction::ToClient, tag, &mut seen);
         let message = plan.response;
@@ -268,9 +273,10 @@ impl Engine {
     }
 }
 
-/// A coordinator that clients cannot reach is none: they ask again until its address is declared.
+/// A coordinator that clients cannot reach is none: they ask again until its address is declared. Below version 4 its error
+/// stands in front of it, and has passed when it is found.
 pub(super) fn hides_coordinator(key: ApiKey, seen: &Seen) -> bool {
-    key == ApiKey::FIND_COORDINATOR && seen.memo.unlisted > 0
+    key == ApiKey::FIND_COORDINATOR && seen.memo.unlisted > seen.memo.explained
 }
 
 fn need(head: &ReplyHead) -> Move {

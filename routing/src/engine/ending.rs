@@ -72,6 +72,9 @@ pub enum Reason {
     /// What had to be known of the cluster was not to be had in time.
     #[error("the cluster could not be reached")]
     Unreachable,
+    /// The engine lost track of itself. It never should, and an end that is told is better than a wait without one.
+    #[error("an invariant of this connection does not hold: this is a bug")]
+    Astray,
     /// The one lane of a relayed login was lost.
     #[error("the broker closed the connection on which the client had logged in")]
     LoginLost,
@@ -94,6 +97,7 @@ impl Reason {
             Self::Unacknowledged => "unacknowledged",
             Self::NoSuchNode(_) => "no_such_node",
             Self::Unreachable => "unreachable",
+            Self::Astray => "astray",
             Self::LoginLost => "login_lost",
         }
     }

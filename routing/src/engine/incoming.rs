@@ -4,6 +4,7 @@ mod counting;
 mod ours;
 mod sending;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -132,7 +133,7 @@ impl Engine {
             }
             Err(malformed) => return self.end(Reason::Malformed(malformed)),
         };
-        if self.slots.len() >= self.door.limits.open_requests || self.work.is_some() || self.starved.is_some() {
+        if self.slots.are_full(self.door.limits.open_requests) || self.work.is_some() || self.starved.is_some() {
             self.arrival = None;
             return Step::Then(Move::Wait);
         }
@@ -147,6 +148,15 @@ impl Engine {
             Admission::TooEarly if !self.slots.is_empty() => return Step::Then(Move::Wait),
             Admission::TooEarly => return self.end(Reason::BeforeLogin { key: head.key }),
         }
+        if !self.is_named {
+            match frame::client_id(input, &head) {
+                Ok(id) => self.named(id),
+                Err(bytes) => {
+                    self.arrives(now, head.length);
+                    return Step::Then(Move::Need(bytes));
+                }
+            }
+        }
         match self.plans.course(&head, &self.door, self.at, &self.client) {
             Course::Ours => self.ours(now, &head, input),
             Course::One(plan) => self.one(now, &head, plan, input),
@@ -158,6 +168,12 @@ impl Engine {
                 None => self.end(Reason::Unreachable),
             },
         }
+    }
+
+    /// The client has said its id, or that it has none.
+    fn named(&mut self, id: Option<&[u8]>) {
+        self.is_named = true;
+        self.client.client_id = id.and_then(|id| std::str::from_utf8(id).ok()).map(Arc::from);
     }
 
     /// Nothing of a request is arriving any more; gives what was.
@@ -191,6 +207,7 @@ impl Engine {
 
     /// A frame of at most `cap` bytes that must be complete; what to do until it is, or `None` if it is.
     pub(super) fn complete(&mut self, now: Instant, head: &Head, cap: u32, input: &[u8]) -> Option<Step> {
+        let cap = cap.min(self.door.requests.longest());
         if head.length > cap {
             return Some(self.end(Reason::TooLarge { key: head.key, length: head.length, cap }));
         }

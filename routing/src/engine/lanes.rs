@@ -51,8 +51,8 @@ pub(super) struct Ticket {
 pub(super) enum Purpose {
     /// A client's request that went to this one broker.
     Slot(SlotId, PlanId),
-    /// A leg of a request that went to several.
-    Leg(usize),
+    /// A leg of a request that went to several: the request's number among those, and the leg's.
+    Leg(u32, usize),
     /// A question of ours, in this version of Metadata.
     Own(i16),
 }
@@ -146,7 +146,7 @@ impl Lane {
     fn next_slot(&self) -> Option<SlotId> {
         match self.tickets.front()?.purpose {
             Purpose::Slot(slot, _) => Some(slot),
-            Purpose::Leg(_) | Purpose::Own(_) => None,
+            Purpose::Leg(..) | Purpose::Own(_) => None,
         }
     }
 
@@ -252,7 +252,7 @@ impl Engine {
         for ticket in tickets {
             match ticket.purpose {
                 Purpose::Slot(slot, _) => self.slot_lost(slot, lost),
-                Purpose::Leg(leg) => self.leg_done(now, leg, Err(lost)),
+                Purpose::Leg(work, leg) => self.leg_done(now, (work, leg), Err(lost)),
                 Purpose::Own(_) => {}
             }
         }
@@ -273,10 +273,10 @@ impl Engine {
     /// Answers a request whose broker is lost; the connection ends at its turn if no code says so.
     pub(super) fn answer_lost(&mut self, id: SlotId, lost: Lost) {
         let Some(slot) = self.slots.get_mut(id) else { return };
-        let key = slot.head.key;
-        match loss::code(key, lost) {
+        let head = slot.head;
+        match loss::code(&head, &slot.outline, lost) {
             Some(code) => self.refuse(id, code),
-            None => self.set(id, SlotState::Doomed(Reason::NoAnswer { key })),
+            None => self.set(id, SlotState::Doomed(Reason::NoAnswer { key: head.key })),
         }
     }
 

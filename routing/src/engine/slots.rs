@@ -18,6 +18,8 @@ pub(super) struct Slot {
     pub(super) head: Head,
     pub(super) outline: Outline,
     pub(super) state: SlotState,
+    /// Bytes that it holds besides: its outline and its answer.
+    weight: usize,
 }
 
 /// How far a request has come.
@@ -37,12 +39,17 @@ pub(super) enum SlotState {
     Doomed(Reason),
 }
 
+/// Bytes that the open requests of one connection may hold together in outlines, and in answers that wait for their turn.
+const MOST_HELD: usize = 1 << 20;
+
 /// All of them.
 #[derive(Default)]
 pub(super) struct Slots {
     queue: VecDeque<Slot>,
     /// The number of the first.
     first: u64,
+    /// What all of them hold.
+    weight: usize,
 }
 
 impl Slots {
@@ -59,7 +66,7 @@ impl Slots {
     }
 
     pub(super) fn push(&mut self, head: Head, outline: Outline) -> SlotId {
-        self.queue.push_back(Slot { head, outline, state: SlotState::Arriving });
+        self.queue.push_back(Slot { head, outline, state: SlotState::Arriving, weight: 0 });
         SlotId(self.first + u64::from(narrow(self.queue.len() - 1)))
     }
 
@@ -74,14 +81,29 @@ impl Slots {
     }
 
     pub(super) fn pop(&mut self) -> Option<Slot> {
-        let slot = self.queue.pop_front();
-        self.first += u64::from(slot.is_some());
-        slot
+        let slot = self.queue.pop_front()?;
+        self.first += 1;
+        self.weight -= slot.weight;
+        Some(slot)
     }
 
     /// Takes back the request that came last: it was none.
     pub(super) fn drop_last(&mut self) {
-        self.queue.pop_back();
+        self.weight -= self.queue.pop_back().map_or(0, |slot| slot.weight);
+    }
+
+    /// What a slot holds has changed.
+    pub(super) fn weigh(&mut self, id: SlotId) {
+        let Some(slot) = self.get_mut(id) else { return };
+        let answer = if let SlotState::Ready(answer) = &slot.state { answer.len() } else { 0 };
+        let weight = slot.outline.allocated() + answer;
+        let before = std::mem::replace(&mut slot.weight, weight);
+        self.weight = self.weight - before + weight;
+    }
+
+    /// Whether they hold as much as one connection may.
+    pub(super) fn are_full(&self, most: usize) -> bool {
+        self.queue.len() >= most || self.weight >= MOST_HELD
     }
 
     fn front(&self) -> Option<&SlotState> {
@@ -103,6 +125,7 @@ impl Engine {
         if let Some(slot) = self.slots.get_mut(id) {
             slot.state = state;
         }
+        self.slots.weigh(id);
         self.settle();
     }
 

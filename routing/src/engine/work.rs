@@ -31,6 +31,8 @@ const MOST_STEPS: u16 = 64;
 
 /// What is under way for one request.
 pub(super) struct Work {
+    /// Its number on this connection.
+    number: u32,
     slot: SlotId,
     head: Head,
     /// The edges down to the router that routes it, the face first.
@@ -83,7 +85,9 @@ impl Engine {
             slot.state = SlotState::Asked;
         }
         let root = Task { level: Arc::clone(level), parent: None, then: None, replies: Vec::new(), left: 0 };
-        self.work = Some(Work { slot, head: *head, edges, tasks: vec![root], legs: Vec::new(), steps: 0 });
+        self.works = self.works.wrapping_add(1);
+        self.work =
+            Some(Work { number: self.works, slot, head: *head, edges, tasks: vec![root], legs: Vec::new(), steps: 0 });
         let request = Request { head: *head, at, frame: completed.with(Bytes::from(body)) };
         let step = level.router.route(request, &self.client);
         self.run(now, 0, step);
@@ -137,11 +141,11 @@ impl Engine {
         let Some(work) = &self.work else { return };
         let head = work.head;
         let Some(level) = work.tasks.get(task).map(|task| Arc::clone(&task.level)) else { return };
-        let Some(target) = level.routes.get(&leg.route) else { return self.reply(now, task, index, Err(Lost::Unsent)) };
+        let Some(route) = level.routes.get(&leg.route) else { return self.reply(now, task, index, Err(Lost::Unsent)) };
         let edges = vec![level.router.edge(leg.route)];
         let manner = Manner::Gather(frame::LONGEST);
         let mut body = leg.frame.to_vec();
-        match target.descend(&head, leg.at, &self.client, edges, manner) {
+        match route.target.descend(&head, leg.at, &self.client, edges, manner) {
             Descent::One { path, .. } => {
                 let edges = path.edges().to_vec();
                 let tag = self.tag(path.to.cluster);
@@ -182,11 +186,12 @@ impl Engine {
         let Some(work) = &mut self.work else { return };
         work.legs.push(sent);
         let leg = work.legs.len() - 1;
+        let number = work.number;
         let grant = self.door.limits.answer_margin + std::time::Duration::from_millis(u64::from(seen.wait_ms));
         let Some(lane) = self.lane_mut(id) else { return };
         let correlation = lane.correlation();
         write(&mut body, frame::CORRELATION, correlation.to_be_bytes());
-        lane.push(now, Ticket { correlation, purpose: Purpose::Leg(leg), grant });
+        lane.push(now, Ticket { correlation, purpose: Purpose::Leg(number, leg), grant });
         let frame = framed(&body);
         if state == LaneState::Up {
             self.effects.push_back(Effect::Send(id, frame));
@@ -195,9 +200,10 @@ impl Engine {
         }
     }
 
-    /// A leg that went to a broker is answered or lost. A second reply to one is ignored.
-    pub(super) fn leg_done(&mut self, now: Instant, leg: usize, reply: Reply) {
-        let Some(work) = &mut self.work else { return };
+    /// A leg that went to a broker is answered or lost. A second reply to one is ignored, and so is one to a request that
+    /// is over.
+    pub(super) fn leg_done(&mut self, now: Instant, (work, leg): (u32, usize), reply: Reply) {
+        let Some(work) = self.work.as_mut().filter(|open| open.number == work) else { return };
         let head = work.head;
         let Some(sent) = work.legs.get_mut(leg).filter(|sent| !sent.done) else { return };
         sent.done = true;

@@ -46,8 +46,8 @@ pub(crate) fn offer() -> Topology {
 pub(crate) fn disguised() -> Target {
     let settings = Settings { stride: 1, prefix: "a.".to_owned(), generation: 0 };
     let router = Disguise::new(settings, &[RouteId(0)]).unwrap();
-    let routes = BTreeMap::from([(RouteId(0), Target::Cluster(CLUSTER))]);
-    Target::Router(Arc::new(Level { router: Box::new(router), routes }))
+    let routes = [(RouteId(0), "only", Target::Cluster(CLUSTER))];
+    Target::Router(Arc::new(Level::new(("mask", "disguise"), Box::new(router), routes)))
 }
 
 #[expect(clippy::disallowed_methods, reason = "a time to begin with; only differences matter")]

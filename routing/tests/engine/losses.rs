@@ -2,9 +2,10 @@
 
 use skein_protocol::Meaning;
 use skein_protocol::ids::ApiKey;
+use skein_protocol::messages::{self, InitProducerIdRequest, StrBytes, TransactionalId};
 use skein_routing::engine::{Effect, Reason};
 
-use crate::kit::{LANE, Story, asked, first, request};
+use crate::kit::{LANE, Story, asked, first, framed, request};
 
 fn error(key: ApiKey, version: i16, story: &mut Story) -> Option<i64> {
     let got = story.got();
@@ -104,4 +105,16 @@ fn a_fetch_of_what_has_changed_whose_broker_is_out_of_reach_ends_the_connection_
     let last = story.told.last();
     assert!(matches!(last, Some(Effect::Close(Reason::NoAnswer { key: ApiKey::FETCH }))), "{last:?}");
     assert!(story.got().is_empty());
+}
+
+#[test]
+fn only_a_producer_with_transactions_is_told_to_look_for_a_coordinator() {
+    let transactional = Some(TransactionalId(StrBytes::from_static_str("tx")));
+    for (id, code) in [(transactional, 16), (None, 14)] {
+        let mut story = Story::connected();
+        let question = InitProducerIdRequest::default().with_transactional_id(id);
+        story.says(&mut framed(&messages::request(ApiKey::INIT_PRODUCER_ID, 4, 7, "client", &question).unwrap()));
+        story.is_lost(LANE);
+        assert_eq!(error(ApiKey::INIT_PRODUCER_ID, 4, &mut story), Some(code));
+    }
 }

@@ -8,6 +8,7 @@
     reason = "a test that fails panics, and says only what it is about"
 )]
 
+mod discovery;
 mod kit;
 mod login;
 mod losses;

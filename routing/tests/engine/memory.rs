@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use skein_protocol::ids::ApiKey;
 use skein_protocol::messages::{self, MetadataRequest, StrBytes, TopicName, metadata_request::MetadataRequestTopic};
-use skein_routing::engine::{Effect, Move};
+use skein_routing::engine::{Effect, Fault, Move, Reason};
 use skein_routing::graph::LoginMode;
 
-use crate::kit::{LANE, Story, disguised, framed};
+use crate::kit::{LANE, Story, answer, disguised, framed};
 
 /// A Metadata request for so many topics.
 fn metadata(topics: usize) -> Vec<u8> {
@@ -59,4 +59,37 @@ fn while_there_is_none_the_client_waits_and_is_looked_at_again() {
     request.append(&mut rest);
     story.says(&mut request);
     assert_eq!(story.reached(LANE).len(), 1);
+}
+
+#[test]
+fn what_can_never_be_had_is_not_waited_for() {
+    let mut story = Story::to(disguised(), LoginMode::None);
+    let mut request = metadata(100_000);
+    assert!(request.len() > 4 << 20);
+    story.says(&mut request);
+    story.is_up(LANE);
+    story.says(&mut request);
+    let over = story.engine.is_over();
+    assert!(matches!(over, Some(Reason::TooLarge { key: ApiKey::METADATA, .. })), "{over:?}");
+
+    let mut story = Story::connected();
+    story.says(&mut metadata(1));
+    let mut long = answer(ApiKey::METADATA, 12, 0, 0);
+    long[..4].copy_from_slice(&(5u32 << 20).to_be_bytes());
+    let fault = story.answers(LANE, &mut long);
+    assert!(matches!(fault, Move::Hang(Fault::TooLarge { cap: 0x40_0000, .. })), "{fault:?}");
+}
+
+#[test]
+fn what_open_requests_name_is_bounded_for_all_of_them_together() {
+    let mut story = Story::connected();
+    let one = metadata(800);
+    let mut input = one.repeat(64);
+    assert_eq!(story.says(&mut input), Move::Wait);
+    let open = story.engine.open_requests();
+    assert!((8..=32).contains(&open), "{open} requests of {} bytes", one.len());
+    let answers = (0..).map(|number| answer(ApiKey::METADATA, 12, number, 0)).take(open);
+    story.answers(LANE, &mut answers.flatten().collect());
+    story.says(&mut input);
+    assert!(story.got().len() == open && story.engine.open_requests() > 0);
 }

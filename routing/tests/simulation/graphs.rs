@@ -1,6 +1,5 @@
 //! The graphs that are run, and a router that sends some requests to two clusters at once.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -120,14 +119,15 @@ fn cluster(index: u16) -> Target {
 }
 
 fn fan(first: Target, second: Target) -> Option<Target> {
-    let routes = BTreeMap::from([(RouteId(0), first), (RouteId(1), second)]);
-    Some(Target::Router(Arc::new(Level { router: Box::new(Fan::new()?), routes })))
+    let routes = [(RouteId(0), "first", first), (RouteId(1), "second", second)];
+    Some(Target::Router(Arc::new(Level::new(("fan", "fan"), Box::new(Fan::new()?), routes))))
 }
 
 fn disguise(prefix: &str, generation: i32, inner: Target) -> Option<Target> {
     let settings = Settings { stride: 3, prefix: prefix.to_owned(), generation };
     let router = Disguise::new(settings, &[RouteId(0)])?;
-    Some(Target::Router(Arc::new(Level { router: Box::new(router), routes: BTreeMap::from([(RouteId(0), inner)]) })))
+    let routes = [(RouteId(0), "only", inner)];
+    Some(Target::Router(Arc::new(Level::new(("mask", "disguise"), Box::new(router), routes))))
 }
 
 /// One of the graphs.

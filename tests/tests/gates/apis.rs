@@ -1,10 +1,14 @@
 //! Every API of the field table has a place that somebody has thought about: a row of `docs/apis.md`.
 
 use anyhow::{Result, ensure};
+use skein_protocol::frame::Head;
 use skein_protocol::ids::ApiKey;
+use skein_protocol::outline::Outline;
 use skein_protocol::table::{Api, Table};
+use skein_routing::apis::loss;
 use skein_routing::apis::manner::{self, Place};
 use skein_routing::graph::Manner;
+use skein_routing::router::Lost;
 
 use crate::read;
 
@@ -42,4 +46,25 @@ fn row(api: &Api) -> String {
         Place::NotOffered => ("–".to_owned(), "not offered".to_owned()),
     };
     format!("| {} | {name} | {range} | {how} |", key.0)
+}
+
+const CODES: &str = "docs/error-codes.md";
+
+#[test]
+fn the_code_of_every_lost_request_is_in_the_manual() -> Result<()> {
+    let text = read(CODES)?;
+    let wanted: Vec<String> = Table::get().apis().filter_map(lost).collect();
+    let found: Vec<&str> = text.lines().filter(|line| line.matches('|').count() == 4).skip(2).collect();
+    ensure!(found == wanted, "{CODES} and routing/src/apis/loss.rs differ; the code has:\n{}", wanted.join("\n"));
+    Ok(())
+}
+
+/// What the page says of an API whose broker is lost; nothing if no code says it.
+fn lost(api: &Api) -> Option<String> {
+    if matches!(manner::place(api.key), Place::Ours | Place::NotOffered) {
+        return None;
+    }
+    let head = Head { length: 0, key: api.key, version: api.request.versions.to, correlation: 0 };
+    let code = |lost| loss::code(&head, &Outline::default(), lost).map(|code| format!("{} {code}", code.0));
+    Some(format!("| {} | {} | {} |", api.name, code(Lost::Unsent)?, code(Lost::Unknown)?))
 }

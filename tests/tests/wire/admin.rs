@@ -40,7 +40,9 @@ fn it_is_ready_until_it_drains_and_lives_until_it_ends() -> Result<()> {
     let (_, body) = json(&stage, "/readyz")?;
     assert_eq!((&body["ready"], &body["draining"]), (&false.into(), &true.into()));
     assert_eq!(http::get(stage.admin(), "/livez")?.code, 200);
-    assert_eq!(json(&stage, "/status")?.1["connections_of_former_virtual_clusters"], 1);
+    process::until("the drained connection", SOON, || {
+        Ok((json(&stage, "/status")?.1["connections_of_former_virtual_clusters"] == 1).then_some(()))
+    })?;
     gate.open();
     raw.receive(SOON)?;
     drop(raw);
@@ -57,6 +59,7 @@ fn it_only_tells() -> Result<()> {
         ensure!(answer.head.to_lowercase().contains("allow: get, head"), "{}", answer.head);
     }
     assert_eq!(http::get(stage.admin(), "/config")?.code, 404);
+    ensure!(http::get(stage.admin(), "/graph")?.body.starts_with("flowchart"));
     let head = http::ask(stage.admin(), "HEAD /metrics HTTP/1.1\r\nHost: skein\r\n\r\n")?;
     assert_eq!((head.code, head.body.as_str()), (200, ""));
     assert_eq!(http::ask(stage.admin(), &format!("GET /{} HTTP/1.1\r\n", "x".repeat(40_000)))?.code, 431);

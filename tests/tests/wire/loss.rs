@@ -6,12 +6,12 @@ use anyhow::{Result, ensure};
 use kafka_protocol::messages::{FetchRequest, ProduceRequest};
 use skein_tests::apis::{FETCH, FIND_COORDINATOR, PRODUCE};
 use skein_tests::batch::Batch;
-use skein_tests::fake::{Action, Gate};
+use skein_tests::fake::{Action, Fake, Gate};
 use skein_tests::process;
 use skein_tests::raw::request::{self, Coordinated, Place, Session};
 use skein_tests::raw::{Raw, Request};
 
-use crate::stage::{HANG, SOON, Stage, produced};
+use crate::stage::{HANG, REAL_CLUSTER, SOON, Stage, produced};
 
 /// The request was never sent: ask Metadata, try again.
 const NOT_LEADER: i16 = 6;
@@ -253,4 +253,17 @@ fn what_a_broker_had_answered_before_its_link_broke_is_passed_on() -> Result<()>
         answers.iter().map(|answer| Ok(produced(&answer.decode::<ProduceRequest>(9)?))).collect::<Result<_>>()?;
     assert_eq!(codes.iter().filter(|code| **code == 0).count(), 1, "{codes:?}");
     Ok(())
+}
+
+#[test]
+fn it_starts_and_serves_with_only_the_last_bootstrap_address_alive() -> Result<()> {
+    let mut fake = Fake::start(REAL_CLUSTER, &[1, 7, 1001])?.topic("t", &[1001]);
+    for node in [1, 7] {
+        fake.kill(node)?;
+    }
+    let stage = Stage::before(fake)?;
+    let place = stage.place(0)?;
+    assert_eq!(produce(&mut stage.node(1001)?, 9, &place)?, 0);
+    // The address of a node that is gone still serves as bootstrap.
+    stage.serves_others()
 }

@@ -9,6 +9,7 @@ mod hostile;
 mod identity;
 mod kit;
 mod limits;
+mod live;
 mod loss;
 mod order;
 mod producers;

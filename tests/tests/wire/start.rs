@@ -14,7 +14,7 @@ fn good() -> Result<(u16, String)> {
 }
 
 fn is_refused(file: &str, arguments: &[&str], environment: &[(&str, &str)], why: &str) -> Result<()> {
-    let output = skein::output(file, arguments, environment)?;
+    let output = skein::command_within(file, "run", arguments, environment)?;
     let said = String::from_utf8_lossy(&output.stderr);
     // Long lines are wrapped.
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");

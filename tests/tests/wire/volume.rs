@@ -171,3 +171,40 @@ fn a_frame_that_is_announced_is_not_allocated() -> Result<()> {
     assert!(grown < BOUND, "{} MiB more", grown / MIB);
     Ok(())
 }
+
+/// Links that are lost in the middle of something, half of them with a Produce, half with a Fetch outstanding.
+const LOST: usize = 1000;
+
+#[test]
+fn a_thousand_lost_links_leave_nothing_behind() -> Result<()> {
+    let stage = Stage::new()?;
+    let place = stage.place(0)?;
+    let asked = Request::of(9, &request::produce(9, &place, -1, Batch::small(1).build()))?;
+    let fetched = fetch(12, &place)?;
+    let mut raw = stage.node(1)?;
+    let mut lose = |count: usize| -> Result<()> {
+        for number in 0..count {
+            let (key, lost) = if number % 2 == 0 { (PRODUCE, &asked) } else { (FETCH, &fetched) };
+            stage.fake.on_next(key, Action::Reset);
+            raw.send(lost)?;
+            raw.receive(HANG)?;
+            // An answer in between: what is lost again and again is left alone for a while.
+            raw.send(&asked)?;
+            assert_eq!(produced(&raw.receive(HANG)?.decode::<ProduceRequest>(9)?), 0);
+        }
+        Ok(())
+    };
+    lose(100)?;
+    let (before, open) = (resident(&stage)?, descriptors(&stage)?);
+    lose(LOST)?;
+    let grown = resident(&stage)?.saturating_sub(before);
+    assert!(grown < 2 * MIB, "{} KiB more", grown >> 10);
+    assert_eq!(descriptors(&stage)?, open);
+    Ok(())
+}
+
+/// File descriptors of the proxy.
+fn descriptors(stage: &Stage) -> Result<usize> {
+    let pid = stage.skein.pid().context("the proxy is not running")?;
+    Ok(fs::read_dir(format!("/proc/{pid}/fd"))?.count())
+}

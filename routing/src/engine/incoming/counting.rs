@@ -11,6 +11,7 @@ use skein_protocol::varint::narrow;
 use skein_protocol::{Meaning, Meanings};
 
 use super::{After, Engine, Incoming, LaneId, Move, Out, Reason, SlotId, SlotState, Step};
+use crate::engine::astray;
 use crate::path::Seen;
 use crate::router::Lost;
 
@@ -31,9 +32,9 @@ impl Engine {
     /// Goes on with a request that is counted off.
     pub(super) fn count_off(&mut self, input: &mut [u8]) -> Step {
         let Incoming::Counting { passage, slot, seen, .. } = &mut self.incoming else {
-            return Step::Then(Move::Wait);
+            return Step::Then(astray());
         };
-        let Some(asked) = self.slots.get_mut(*slot) else { return Step::Then(Move::Wait) };
+        let Some(asked) = self.slots.get_mut(*slot) else { return Step::Then(astray()) };
         match passage.next(input, &mut Counter { seen }, &mut asked.outline) {
             Ok(Next::Need(bytes)) => Step::Then(Move::Need(bytes)),
             Ok(Next::Keep(bytes)) => Step::Then(Move::Take(bytes)),

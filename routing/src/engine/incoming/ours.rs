@@ -16,7 +16,7 @@ use super::counting::Counter;
 use super::{Engine, Move, Need, Reason, Step};
 use crate::apis::api_versions;
 use crate::path::Seen;
-use crate::topology::ClusterIndex;
+use crate::topology::{ClusterIndex, Offer};
 
 /// A request of ours to answer is small.
 const OURS: u32 = 64 << 10;
@@ -27,11 +27,13 @@ impl Engine {
         if let Some(step) = self.complete(now, head, OURS, input) {
             return step;
         }
-        let Some(cluster) = self.door.clusters.first().copied() else { return self.end(Reason::Unreachable) };
-        let Some(offer) = self.view(cluster).and_then(|view| view.topology.offer.clone()) else {
-            return self.wait_for(now, cluster, Need::Offer);
-        };
-        self.is_known(cluster);
+        if let Some(unknown) = self.views.iter().find(|view| view.topology.offer.is_none()) {
+            return self.wait_for(now, unknown.cluster, Need::Offer);
+        }
+        let Some(offer) = self.offer() else { return self.end(Reason::Unreachable) };
+        for view in &mut self.views {
+            view.since = None;
+        }
         let body = input.get(frame::LENGTH..frame::LENGTH + wide(head.length)).unwrap_or(&[]);
         let frame = Bytes::copy_from_slice(body);
         if let Some(layout) = Table::get().layout(head.key, head.version, Direction::ToBroker)
@@ -48,6 +50,13 @@ impl Engine {
         let slot = self.slots.push(*head, Outline::off());
         self.answered(slot, &answer);
         Step::Then(Move::Take(narrow(frame::LENGTH) + head.length))
+    }
+
+    /// What all clusters offer, as far as it is known.
+    fn offer(&self) -> Option<Arc<Offer>> {
+        let mut offers = self.views.iter().filter_map(|view| view.topology.offer.as_ref());
+        let first = Arc::clone(offers.next()?);
+        Some(offers.fold(first, |common, other| Arc::new(Offer::clone(&common).meet(other))))
     }
 
     /// What a request waited for is known.

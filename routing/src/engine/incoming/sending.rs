@@ -12,6 +12,7 @@ use skein_protocol::varint::{narrow, wide};
 use super::{After, Effect, Engine, Incoming, LaneId, Move, Need, Out, PlanId, Reason, SlotId, SlotState, Step};
 use crate::apis::{manner, metadata};
 use crate::engine::lanes::{LaneState, Purpose, Ticket, framed, write};
+use crate::engine::{astray, tag};
 use crate::graph::{Descent, Manner};
 use crate::path::{Lengths, Seen, Translator};
 use crate::router::Lost;
@@ -23,7 +24,7 @@ const COMPLETED_FETCH: i64 = 1 << 20;
 impl Engine {
     /// A request to one broker.
     pub(super) fn one(&mut self, now: Instant, head: &Head, plan_id: PlanId, input: &mut [u8]) -> Step {
-        let Some(plan) = self.plans.get(plan_id) else { return Step::Then(Move::Wait) };
+        let Some(plan) = self.plans.get(plan_id) else { return Step::Then(astray()) };
         let (to, manner) = (plan.path.to, plan.manner);
         let known = self.view(to.cluster).is_some_and(|view| view.topology.cluster_id.is_some());
         let login = matches!(head.key, ApiKey::SASL_HANDSHAKE | ApiKey::SASL_AUTHENTICATE);
@@ -79,7 +80,7 @@ impl Engine {
             self.view(to.cluster).and_then(|view| view.topology.offer.as_ref()?.apis.get(&ApiKey::METADATA).copied());
         let Some(version) = offered.and_then(metadata::version) else { return self.end(Reason::Unreachable) };
         let grant = self.door.limits.answer_margin;
-        let Some(lane) = self.lane_mut(id) else { return Step::Then(Move::Wait) };
+        let Some(lane) = self.lane_mut(id) else { return Step::Then(astray()) };
         if lane.tickets.iter().any(|ticket| matches!(ticket.purpose, Purpose::Own(_))) {
             return Step::Then(Move::Wait);
         }
@@ -87,7 +88,7 @@ impl Engine {
             // It has answered, and has not said which cluster it belongs to.
             return self.end(Reason::Unreachable);
         }
-        let Some(lane) = self.lane_mut(id) else { return Step::Then(Move::Wait) };
+        let Some(lane) = self.lane_mut(id) else { return Step::Then(astray()) };
         let correlation = lane.correlation();
         lane.push(now, Ticket { correlation, purpose: Purpose::Own(version), grant });
         self.effects.push_back(Effect::Send(id, framed(&metadata::question(version, correlation))));
@@ -97,7 +98,7 @@ impl Engine {
     /// A request that passes while it arrives.
     fn stream(&mut self, now: Instant, head: &Head, plan_id: PlanId, id: LaneId, input: &mut [u8]) -> Step {
         let (margin, arrival) = (self.door.limits.answer_margin, self.door.limits.frame_arrival);
-        let Some(plan) = self.plans.get(plan_id) else { return Step::Then(Move::Wait) };
+        let Some(plan) = self.plans.get(plan_id) else { return Step::Then(astray()) };
         let (layout, wants, lengths) = (plan.request.layout, plan.request.wants, plan.request.lengths);
         let mut passage = Passage::new(layout, head.length, wants);
         let mut length = head.length;
@@ -117,7 +118,7 @@ impl Engine {
                 Err(malformed) => return self.end(Reason::Malformed(malformed)),
             }
         }
-        let Some(lane) = self.lane_mut(id) else { return Step::Then(Move::Wait) };
+        let Some(lane) = self.lane_mut(id) else { return Step::Then(astray()) };
         let correlation = lane.correlation();
         write(input, 0, length.to_be_bytes());
         write(input, frame::LENGTH + frame::CORRELATION, correlation.to_be_bytes());
@@ -136,13 +137,13 @@ impl Engine {
     /// Goes on with a request that is passing.
     pub(super) fn pass_request(&mut self, now: Instant, input: &mut [u8]) -> Step {
         let Incoming::Passing { passage, slot, plan, lane, seen } = &mut self.incoming else {
-            return Step::Then(Move::Wait);
+            return Step::Then(astray());
         };
         let (id, slot) = (*lane, *slot);
         let (Some(plan), Some(asked)) = (self.plans.get(*plan), self.slots.get_mut(slot)) else {
-            return Step::Then(Move::Wait);
+            return Step::Then(astray());
         };
-        let tag = self.views.iter().find(|view| view.cluster == plan.path.to.cluster).and_then(|view| view.tag);
+        let tag = tag(&self.views, plan.path.to.cluster);
         let mut editor = Translator::new(&plan.path, plan.key, Direction::ToBroker, tag, seen);
         match passage.next(input, &mut editor, &mut asked.outline) {
             Ok(Next::Need(bytes)) => Step::Then(Move::Need(bytes)),
@@ -183,6 +184,7 @@ impl Engine {
         if seen.incremental {
             self.forget_outline(slot);
         }
+        self.slots.weigh(slot);
     }
 
     /// A request that goes to one broker once it is complete.
@@ -192,7 +194,7 @@ impl Engine {
         if let Some(step) = self.complete(now, head, cap, input) {
             return step;
         }
-        let Some(plan) = self.plans.get(plan_id) else { return Step::Then(Move::Wait) };
+        let Some(plan) = self.plans.get(plan_id) else { return Step::Then(astray()) };
         let body = input.get_mut(frame::LENGTH..frame::LENGTH + wide(head.length)).unwrap_or(&mut []);
         let (mut seen, mut outline) = (Seen::default(), Outline::default());
         let tag = self.tag(plan.path.to.cluster);
@@ -207,7 +209,7 @@ impl Engine {
         if seen.replica {
             return self.end(Reason::Replica { key: head.key });
         }
-        let Some(lane) = self.lane_mut(id) else { return Step::Then(Move::Wait) };
+        let Some(lane) = self.lane_mut(id) else { return Step::Then(astray()) };
         let correlation = lane.correlation();
         let completed = self.arrived();
         let slot = self.slots.push(*head, outline);
@@ -232,7 +234,7 @@ impl Engine {
 
     /// A request that goes to several, complete.
     pub(super) fn whole(&mut self, now: Instant, head: &Head, descent: Descent, input: &mut [u8]) -> Step {
-        let Descent::Whole { cap, edges, level, at } = descent else { return Step::Then(Move::Wait) };
+        let Descent::Whole { cap, edges, level, at } = descent else { return Step::Then(astray()) };
         if let Some(step) = self.complete(now, head, cap, input) {
             return step;
         }
