@@ -27,8 +27,8 @@ const CLUSTERS: &str = "clusters";
 
 impl Declared {
     /// The declarations of a file that has been read.
-    pub(crate) fn of(file: &DeValue<'_>) -> Self {
-        let Value::Object(file) = &plain(file) else { return Self::default() };
+    pub(crate) fn of(file: &Value) -> Self {
+        let Value::Object(file) = file else { return Self::default() };
         let all = |kind: &str| {
             let names = file.get(kind).and_then(Value::as_object).into_iter().flat_map(Table::keys);
             names.map(|name| (name.clone(), reached(file, kind, name))).collect()
@@ -58,11 +58,14 @@ fn reached(file: &Table, kind: &str, name: &str) -> Declaration {
     found
 }
 
-/// A value without its places.
-fn plain(value: &DeValue<'_>) -> Value {
+/// A value as it is written, without its places. `${NAME}` stays what it is, whatever the environment has in its place.
+pub(crate) fn plain(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(text) => json!(text),
-        DeValue::Integer(number) => json!([number.radix(), number.as_str()]),
+        DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(number) => json!(number),
+            Err(_) => json!(number.as_str()),
+        },
         DeValue::Float(number) => json!(number.as_str()),
         DeValue::Boolean(is) => json!(is),
         DeValue::Datetime(time) => json!(time.to_string()),
@@ -104,7 +107,7 @@ mod tests {
     fn changed(from: &str, to: &str) -> Vec<String> {
         let declared = |text: &str| {
             let table = toml::de::DeTable::parse(text).unwrap().into_inner();
-            Declared::of(&DeValue::Table(table))
+            Declared::of(&plain(&DeValue::Table(table)))
         };
         let (old, new) = (declared(FILE), declared(&FILE.replace(from, to)));
         let all = |declared: &Declared| declared.virtual_clusters.clone().into_iter().chain(declared.clusters.clone());

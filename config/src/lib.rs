@@ -37,6 +37,8 @@ pub const MOST_BYTES: usize = 1 << 20;
 pub struct Configuration {
     /// What is served.
     pub blueprint: Blueprint,
+    /// The file as it is written: for those who watch. `${NAME}` is not resolved in it.
+    pub written: serde_json::Value,
     /// What it says of each virtual cluster and cluster, to be compared with what it said before.
     pub declared: Declared,
     /// How the process stops.
@@ -64,9 +66,10 @@ pub fn load(name: &str, file: &[u8], kinds: &Registry, environment: Environment<
     let Some(document) = document else { return Err(faults(found)) };
     match compile::blueprint(&document) {
         Ok(blueprint) if found.is_empty() => {
-            let declared = Declared::of(parsed.root.get_ref());
+            let written = declared::plain(parsed.root.get_ref());
+            let declared = Declared::of(&written);
             let Document { process, admin, connections, .. } = document;
-            return Ok(Configuration { blueprint, declared, process, admin, connections });
+            return Ok(Configuration { blueprint, written, declared, process, admin, connections });
         }
         Ok(_) => {}
         Err(more) => found.extend(more),

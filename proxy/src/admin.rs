@@ -89,7 +89,9 @@ fn answer(method: &Method, path: &str, house: &House) -> Response<Full<Bytes>> {
         }
         "/metrics" => response(StatusCode::OK, METRICS, house.metrics()),
         "/status" => response(StatusCode::OK, JSON, line(&house.shown(status::status))),
-        _ => response(StatusCode::NOT_FOUND, TEXT, "there are /livez, /readyz, /metrics and /status\n".to_owned()),
+        "/graph" => response(StatusCode::OK, TEXT, house.shown(|board| board.graph.clone())),
+        "/config" => response(StatusCode::OK, JSON, house.shown(|board| line(&board.written))),
+        _ => response(StatusCode::NOT_FOUND, TEXT, "/livez, /readyz, /metrics, /status, /graph, /config\n".to_owned()),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::events::{Drained, Draining, Ready};
 use crate::house::{House, Settings};
 use crate::listen::{self, Entrance, Port};
 use crate::meters::{BrokerMeters, Labels, Meters};
+use crate::picture::Picture;
 use crate::roll::Roll;
 use crate::tenant::{Behind, Tenant};
 
@@ -89,8 +90,9 @@ impl App {
     /// # Errors
     /// [`NotBound`]: nothing has changed then.
     pub async fn change(&mut self, configuration: Configuration) -> Result<Changes, NotBound> {
-        let Configuration { blueprint, declared, process, connections, .. } = configuration;
+        let Configuration { blueprint, declared, written, process, connections, .. } = configuration;
         let bound = self.bind(&blueprint)?;
+        let graph = Picture::of(&blueprint).mermaid();
         let Blueprint { clusters, virtual_clusters, .. } = blueprint;
         let clusters: Vec<_> = clusters.into_iter().map(|cluster| self.served(cluster, &declared)).collect();
         let shown = Shown::of(&declared, &virtual_clusters);
@@ -122,6 +124,7 @@ impl App {
         self.house.meters.retain(|labels| shown.has(labels));
         self.declared = declared;
         self.house.descriptors.count_others();
+        self.house.show(|board| (board.graph, board.written) = (graph, written));
         self.show();
         Ok(changes)
     }

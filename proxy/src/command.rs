@@ -2,9 +2,11 @@
 
 mod file;
 mod signals;
+mod status;
 mod tools;
 mod wrong;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -62,6 +64,15 @@ enum Command {
         #[command(flatten)]
         question: Question,
     },
+    /// Says how a running Skein is: connections, clusters, brokers and their health.
+    Status {
+        /// Its admin listener, as `[admin]` binds it.
+        #[arg(long, default_value = "127.0.0.1:9644")]
+        admin: SocketAddr,
+        /// As what it is printed.
+        #[arg(long, value_enum, default_value_t = Report::Text)]
+        format: Report,
+    },
     /// Prints completions for a shell.
     Completions {
         /// The shell.
@@ -79,6 +90,15 @@ enum Drawing {
     Mermaid,
     /// An SVG document.
     Svg,
+}
+
+/// Formats of a report.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Report {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
 }
 
 /// How log lines look.
@@ -108,6 +128,7 @@ fn execute(command: Command, kinds: &Registry) -> Result<ExitCode, Wrong> {
         Command::Schema => tools::schema(kinds),
         Command::Graph { file, format } => tools::graph(file, format, kinds),
         Command::Explain { file, question } => tools::explain(file, &question, kinds),
+        Command::Status { admin, format } => tools::status(admin, format),
         Command::Completions { shell } => tools::completions(shell, &mut Arguments::command()),
         Command::Man => tools::man(Arguments::command()),
         Command::Run { file, log } => {

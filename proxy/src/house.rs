@@ -41,6 +41,10 @@ pub(crate) struct Board {
     pub(crate) is_draining: bool,
     pub(crate) tenants: Vec<Arc<Tenant>>,
     pub(crate) clusters: Vec<Arc<Behind>>,
+    /// The graph, as a Mermaid flowchart.
+    pub(crate) graph: String,
+    /// The file, as it is written.
+    pub(crate) written: serde_json::Value,
     /// Rolls of what has ended.
     pub(crate) ended: Vec<Arc<Roll>>,
 }

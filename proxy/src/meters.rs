@@ -96,7 +96,7 @@ meters! {
     broker_blocked: Seconds "broker_blocked_seconds_total" [cluster]
         "Time that requests have waited for brokers that took nothing, summed over connections.";
     broker_latency: Histogram "broker_latency_seconds" [cluster]
-        "Time from a request's leaving to the first bytes of its answer; one request at a time is timed on each link.";
+        "Time from a request's leaving to the first bytes of its answer; of each link at most a hundred requests a second are timed.";
     node_up: Gauge "node_up" [cluster, node]
         "Whether the broker has answered its last question, 1 or 0.";
     node_round_trip: Fraction "node_round_trip_seconds" [cluster, node]

@@ -165,11 +165,31 @@ impl Drop for Skein {
 /// # Errors
 /// It could not be started.
 pub fn command(config_toml: &str, word: &str, options: &[&str]) -> Result<Output> {
+    command_within(config_toml, word, options, &[])
+}
+
+/// The same, with variables of the environment.
+///
+/// # Errors
+/// It could not be started.
+pub fn command_within(config_toml: &str, word: &str, options: &[&str], environment: &[(&str, &str)]) -> Result<Output> {
     let file = workplace::run_dir(word)?.join("skein.toml");
     fs::write(&file, config_toml)?;
+    ask_within(&[&[word, file.to_str().context("a path that is not UTF-8")?], options].concat(), environment)
+}
+
+/// Runs `skein ARGUMENTS` to its end.
+///
+/// # Errors
+/// It could not be started.
+pub fn ask(arguments: &[&str]) -> Result<Output> {
+    ask_within(arguments, &[])
+}
+
+fn ask_within(arguments: &[&str], environment: &[(&str, &str)]) -> Result<Output> {
     let program = program()?;
     let mut command = process::tethered(program.to_str().context("a path that is not UTF-8")?);
-    command.arg(word).arg(file).args(options).stdin(Stdio::null());
+    command.args(arguments).envs(environment.iter().copied()).stdin(Stdio::null());
     command.output().with_context(|| format!("running {}", program.display()))
 }
 

@@ -1,6 +1,7 @@
 //! Commands that look at a file, or at the command itself, and end.
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -8,9 +9,9 @@ use clap_complete::Shell;
 use skein_config::Blueprint;
 use skein_routing::kind::Registry;
 
-use super::Drawing;
 use super::file::File;
 use super::wrong::Wrong;
+use super::{Drawing, Report, status};
 use crate::explain::Question;
 use crate::live::{self, Weight};
 use crate::picture::Picture;
@@ -29,14 +30,27 @@ pub(super) fn check(file: PathBuf, kinds: &Registry) -> Result<ExitCode, Wrong> 
 /// Says what the clusters say of a file that is sound: a fault among that makes the exit status 1.
 pub(super) fn check_live(file: PathBuf, kinds: &Registry) -> Result<ExitCode, Wrong> {
     let blueprint = blueprint(file, kinds)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Wrong::new(format!("nothing can be asked: {error}")))?;
-    let findings = runtime.block_on(live::check(&blueprint));
+    let findings = asking()?.block_on(live::check(&blueprint));
     for finding in &findings {
         print(&format!("{finding}\n"))?;
     }
     let is_good = findings.iter().all(|finding| finding.weight != Weight::Fault);
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Prints what a running Skein says of itself.
+pub(super) fn status(admin: SocketAddr, format: Report) -> Result<ExitCode, Wrong> {
+    let status = asking()?.block_on(status::ask(admin))?;
+    print(&match format {
+        Report::Text => status::shown(&status),
+        Report::Json => format!("{status:#}\n"),
+    })
+}
+
+/// What runs a few questions.
+fn asking() -> Result<tokio::runtime::Runtime, Wrong> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| Wrong::new(format!("nothing can be asked: {error}")))
 }
 
 /// Draws the graph of a file.

@@ -1,10 +1,13 @@
-//! How long brokers take, told from the heads of frames: one request at a time is timed on each link.
+//! How long brokers take, told from the heads of frames: now and then one request is timed on each link.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::frames::Frames;
 use crate::meters::BrokerMeters;
+
+/// The shortest time between two that are timed on one link: what is observed takes a lock.
+const BETWEEN: Duration = Duration::from_millis(10);
 
 /// The clock of a link.
 pub(super) struct Timing {
@@ -13,20 +16,23 @@ pub(super) struct Timing {
     answers: Frames,
     /// The correlation id of the request that is timed, and when it left. Set unless none is.
     timed: Option<(i32, Instant)>,
+    /// Before this none is timed. Unset at first.
+    next: Option<Instant>,
 }
 
 impl Timing {
     pub(super) fn new(meters: Arc<BrokerMeters>) -> Self {
         meters.open.inc();
-        Self { meters, requests: Frames::default(), answers: Frames::default(), timed: None }
+        Self { meters, requests: Frames::default(), answers: Frames::default(), timed: None, next: None }
     }
 
     /// Bytes leave for the broker.
     pub(super) fn leaves(&mut self, now: Instant, bytes: &[u8]) {
-        let timed = &mut self.timed;
+        let (timed, next) = (&mut self.timed, &mut self.next);
         self.requests.pass(bytes, |head| {
-            if timed.is_none() {
+            if timed.is_none() && next.is_none_or(|next| next <= now) {
                 *timed = number(head, 8).map(|correlation| (correlation, now));
+                *next = now.checked_add(BETWEEN);
             }
         });
     }

@@ -15,5 +15,6 @@ mod order;
 mod producers;
 mod reload;
 mod stage;
+mod start;
 mod versions;
 mod volume;

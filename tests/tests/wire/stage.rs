@@ -149,7 +149,7 @@ impl Stage {
     }
 }
 
-/// One virtual cluster with an id, in front of a cluster.
+/// The file: `fake` behind the virtual cluster `main`, on twelve ports from the first on, the last of which stays free.
 pub fn config(id: &str, fake: &Fake, first_port: u16) -> Result<String> {
     let bootstrap = serialized(&fake.bootstrap());
     let (nodes, end) = (first_port + 1, first_port + 10);

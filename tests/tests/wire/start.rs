@@ -1,0 +1,58 @@
+//! What keeps the proxy from starting: it ends with 1, and says why.
+
+use std::net::{Ipv4Addr, TcpListener};
+
+use anyhow::{Result, ensure};
+use skein_tests::{fake::Fake, ports, skein};
+
+use crate::stage::{REAL_CLUSTER, config};
+
+/// A good file, whose ports are free.
+fn good() -> Result<(u16, String)> {
+    let port = ports::block(12)?;
+    Ok((port, config("main-1", &Fake::start(REAL_CLUSTER, &[1])?, port)?))
+}
+
+fn is_refused(file: &str, arguments: &[&str], environment: &[(&str, &str)], why: &str) -> Result<()> {
+    let output = skein::command_within(file, "run", arguments, environment)?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    // Long lines are wrapped.
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    ensure!(!output.status.success(), "it ended well: {said}");
+    ensure!(said.contains(why), "{said} has no {why}");
+    Ok(())
+}
+
+#[test]
+fn what_is_to_be_logged_has_to_be_right() -> Result<()> {
+    let (_, file) = good()?;
+    is_refused(&file, &[], &[("SKEIN_LOG", "skein_proxy=loud")], "SKEIN_LOG is `skein_proxy=loud`")?;
+    is_refused(&file, &["--log", "xml"], &[], "invalid value 'xml'")
+}
+
+#[test]
+fn an_address_that_is_taken_is_named() -> Result<()> {
+    let (port, file) = good()?;
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+    is_refused(&file, &["--log", "json"], &[], &format!("127.0.0.1:{port} of listener `plain`"))?;
+    drop(taken);
+    let admin = port + 11;
+    let _taken = TcpListener::bind((Ipv4Addr::LOCALHOST, admin))?;
+    let file = format!("{file}\n[admin]\nbind = \"127.0.0.1:{admin}\"\n");
+    is_refused(&file, &[], &[], &format!("127.0.0.1:{admin} of the admin listener"))
+}
+
+#[test]
+fn what_the_process_is_told_has_to_be_right() -> Result<()> {
+    let (_, file) = good()?;
+    for (table, why) in [
+        ("[process]\ndrain-timeout = 30", "invalid type"),
+        ("[process]\ndrain-timeout = \"soon\"", "a time such as"),
+        ("[connections]\nmost-per-source = 0", "nonzero"),
+        ("[connections]\nmost = 7", "unknown field"),
+        ("[admin]\nbind = \"localhost\"", "socket address"),
+    ] {
+        is_refused(&format!("{file}\n{table}\n"), &[], &[], why)?;
+    }
+    Ok(())
+}
