@@ -2,8 +2,10 @@
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, TopicPartition
 
+import contents
 import records
-from session import SECONDS, partitions, until
+from session import partitions
+from waiting import SECONDS, until
 
 RECORDS = 20
 
@@ -12,15 +14,15 @@ def run(session):
     topic = session.topic("seek", 2)
     producer = session.producer(batch_num_messages=1)
     records.send(producer, [
-        (topic, index, {"value": f"value {number}".encode(), "timestamp": records.TIME + 1000 * number + index})
+        (topic, index, {"value": f"value {number}".encode(), "timestamp": contents.TIME + 1000 * number + index})
         for number in range(RECORDS) for index in range(2)])
     consumer = session.consumer()
-    results = {
+    results = {"seek": {
         "times": times(consumer, topic),
         "ends": [consumer.get_watermark_offsets(p, timeout=SECONDS) for p in partitions(topic, 2)],
         "places": places(consumer, topic),
         "beyond": {policy: beyond(session, topic, policy) for policy in ["earliest", "latest", "error"]},
-    }
+    }}
     consumer.close()
     return results
 
@@ -28,7 +30,7 @@ def run(session):
 def times(consumer, topic):
     found = {}
     for delay in [-100_000, 0, 1, 4_999, 5_000, 5_001, 19_001, 100_000]:
-        wanted = partitions(topic, 2, records.TIME + delay)
+        wanted = partitions(topic, 2, contents.TIME + delay)
         places = consumer.offsets_for_times(wanted, timeout=SECONDS)
         found[str(delay)] = [(p.partition, p.offset, str(p.error)) for p in places]
     return found

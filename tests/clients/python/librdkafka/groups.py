@@ -5,87 +5,56 @@ import time
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 
 import records
+import story
 from member import Member
-from session import SECONDS, error, partitions, until
-
-PARTITIONS = 6
-BATCH = 60
-
+from session import error, partitions
+from story import BATCH, PARTITIONS
+from waiting import SECONDS, until
 
 def classic(session):
     results = {
-        assignor: story(session, assignor, session_timeout_ms=20_000, heartbeat_interval_ms=500,
-                        partition_assignment_strategy=assignor)
-        for assignor in ["range", "cooperative-sticky"]}
-    results["commits"] = commits(session)
-    results["pattern"] = pattern(session)
+        own: told(session, own, session_timeout_ms=20_000, heartbeat_interval_ms=500,
+                  partition_assignment_strategy=assignor)
+        for own, assignor in [("eager", "range"), ("cooperative", "cooperative-sticky")]}
+    results["eager"] |= {"commits": commits(session), "pattern": pattern(session)}
     return results
 
 
 def kip848(session):
     results = {
-        assignor: story(session, assignor, group_protocol="consumer", group_remote_assignor=assignor)
+        assignor: told(session, assignor, group_protocol="consumer", group_remote_assignor=assignor)
         for assignor in ["uniform", "range"]}
-    results["commits"] = commits(session, group_protocol="consumer")
-    results["pattern"] = pattern(session, group_protocol="consumer")
-    return results
+    return {"kip848": results | {
+        "commits": commits(session, group_protocol="consumer"),
+        "pattern": pattern(session, group_protocol="consumer"),
+    }}
 
 
-def story(session, own, **configs):
-    """Two members, then three, then two again, with records in every stage."""
+def told(session, own, **configs):
+    """The story of a group, and what it has committed in the end."""
     topic = session.topic(own, PARTITIONS)
     group = session.name(own)
     admin = session.admin()
-    seen = []
 
-    def join():
+    def fill(start):
+        records.send(session.producer(), [
+            (topic, number % PARTITIONS, {"value": f"v{number}".encode()}) for number in range(start, start + BATCH)])
+
+    def join(seen):
         return Member(session, topic, seen, group_id=group, **configs)
 
-    fill(session, topic, 0)
-    members = [join(), join()]
-    stages = [stage(admin, group, members, seen, BATCH)]
-    members.append(join())
-    settle(members)
-    fill(session, topic, BATCH)
-    stages.append(stage(admin, group, members, seen, 2 * BATCH))
-    members.pop(1).leave()
-    settle(members)
-    fill(session, topic, 2 * BATCH)
-    stages.append(stage(admin, group, members, seen, 3 * BATCH))
-    for member in members:
-        member.leave()
+    results = story.tell(fill, join, lambda members, share: stable(admin, group, members, share))
+    return results | {"committed": committed(admin, group), "state-after": describe(admin, group).state.name}
+
+
+def stable(admin, group, members, share):
+    """The group as an administrator sees it, once all its members have their share."""
+    described = describe(admin, group)
+    shares = [len(member.assignment.topic_partitions) for member in described.members]
+    if described.state.name != "STABLE" or shares != [share] * members:
+        return None
     return {
-        "stages": stages, "seen": len(seen), "twice": len(seen) - len(set(seen)),
-        "committed": committed(admin, group), "state-after": describe(admin, group).state.name,
-    }
-
-
-def fill(session, topic, start):
-    records.send(session.producer(), [
-        (topic, number % PARTITIONS, {"value": f"v{number}".encode()}) for number in range(start, start + BATCH)])
-
-
-def settle(members):
-    """Waits until the members share all partitions evenly."""
-    share = PARTITIONS // len(members)
-    until("an even assignment", lambda: all(len(m.partitions()) == share for m in members)
-          and len(set().union(*(m.partitions() for m in members))) == PARTITIONS)
-
-
-def stage(admin, group, members, seen, count):
-    """Waits for an even assignment and all records; then the group as an administrator sees it."""
-    settle(members)
-    until("all records", lambda: len(set(seen)) >= count)
-    share = PARTITIONS // len(members)
-
-    def stable():
-        described = describe(admin, group)
-        even = all(len(m.assignment.topic_partitions) == share for m in described.members)
-        return described if described.state.name == "STABLE" and even else None
-
-    described = until("a stable group", stable)
-    return {
-        "members": len(described.members), "type": described.type.name, "assignor": described.partition_assignor,
+        "members": members, "type": described.type.name, "assignor": described.partition_assignor,
         "coordinator": described.coordinator is not None,
         "partitions": sorted(p.partition for m in described.members for p in m.assignment.topic_partitions),
     }

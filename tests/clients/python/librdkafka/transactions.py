@@ -3,15 +3,18 @@
 from confluent_kafka import IsolationLevel, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
+import contents
 import groups
 import records
-from session import SECONDS, error, partitions, until
+from session import error, partitions
+from waiting import SECONDS, until
 
 PARTITIONS = 2
 
 
 def run(session):
-    return {"outcomes": outcomes(session), "offsets": offsets(session), "fenced": fenced(session)}
+    return {"transactions": {
+        "outcomes": outcomes(session), "offsets": offsets(session), "fenced": fenced(session)}}
 
 
 def producer_of(session, own):
@@ -20,7 +23,7 @@ def producer_of(session, own):
 
 def send(producer, topic, what, count):
     return records.send(producer, [
-        (topic, number % PARTITIONS, {"value": f"{what} {number}".encode(), "timestamp": records.TIME})
+        (topic, number % PARTITIONS, {"value": f"{what} {number}".encode(), "timestamp": contents.TIME})
         for number in range(count)])
 
 
@@ -107,7 +110,7 @@ def transform(producer, consumer, out):
     until("ten records", ten)
     producer.begin_transaction()
     records.send(producer, [
-        (out, message.offset() % PARTITIONS, {"value": message.value(), "timestamp": records.TIME})
+        (out, message.offset() % PARTITIONS, {"value": message.value(), "timestamp": contents.TIME})
         for message in seen])
     last = seen[-1]
     place = TopicPartition(last.topic(), last.partition(), last.offset() + 1, "transformed")

@@ -1,36 +1,20 @@
-"""What a run was called with, the clients it makes, and waiting."""
-
-import time
+"""The clients of a run, and what they answer."""
 
 from confluent_kafka import Consumer, KafkaException, Producer, ShareConsumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-SECONDS = 60
+from program import Arguments
+from waiting import SECONDS, until
+
 # Room for a record of 20 MB.
 LARGE = 32 << 20
 
 
-class Session:
+class Session(Arguments):
     def __init__(self, arguments):
-        self.options = {}
-        self.properties = {}
-        for name, value in zip(arguments[::2], arguments[1::2]):
-            if name == "--property":
-                key, _, value = value.partition("=")
-                self.properties[key] = value
-            else:
-                self.options[name.removeprefix("--")] = value
-        self.prefix = self.options["prefix"]
-        self.properties["bootstrap.servers"] = self.options["bootstrap"]
+        super().__init__(arguments)
+        self.properties["bootstrap.servers"] = self.bootstrap
         self.properties["log_level"] = "4"
-
-    def name(self, own):
-        """The name of a topic, group or transactional id of this run."""
-        return self.prefix + own
-
-    def own(self, name):
-        """A name without the prefix of this run."""
-        return name.replace(self.prefix, "")
 
     def admin(self):
         return AdminClient(dict(self.properties))
@@ -74,17 +58,6 @@ class Session:
 
 def dotted(properties):
     return {key.replace("_", "."): value for key, value in properties.items()}
-
-
-def until(what, look):
-    """Looks again and again until `look` gives something true, and returns it."""
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        found = look()
-        if found:
-            return found
-        time.sleep(0.001)
-    raise TimeoutError(f"{what}: not within {SECONDS} s")
 
 
 def error(call):

@@ -1,42 +1,17 @@
-"""Records to write, and records as text."""
-
-import hashlib
-import random
+"""Writing records, and reading them back as text."""
 
 import confluent_kafka
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException
 
-from session import SECONDS, partitions, until
+import contents
+from session import partitions
+from waiting import SECONDS, until
 
-# The first explicit timestamp, in milliseconds; the next ones are a second apart.
-TIME = 1_700_000_000_000
 TYPES = {
     confluent_kafka.TIMESTAMP_NOT_AVAILABLE: "NoTimestamp",
     confluent_kafka.TIMESTAMP_CREATE_TIME: "CreateTime",
     confluent_kafka.TIMESTAMP_LOG_APPEND_TIME: "LogAppendTime",
 }
-
-
-def noise(length, seed):
-    """Bytes that no codec makes smaller, always the same ones."""
-    return random.Random(seed).randbytes(length)
-
-
-def odd():
-    """Every odd shape of a record, as arguments of `produce`."""
-    contents = [None, b"", b"text", "Grüße, 世界".encode(), noise(300, 7), bytes(5_000)]
-    records = []
-    for key in contents:
-        for value in contents:
-            number = len(records)
-            record = {"key": key, "value": value, "timestamp": TIME + 1000 * number}
-            if number % 3 == 0:
-                record["headers"] = [
-                    ("twice", b"first"), ("other", None), ("twice", b"second"), ("twice", None), ("", b""),
-                    ("ключ", noise(40, number)),
-                ]
-            records.append(record)
-    return records
 
 
 def send(producer, records):
@@ -96,23 +71,6 @@ def messages(session, topic, count, **more):
 
 def line(message):
     kind, timestamp = message.timestamp()
-    headers = [f"{key}={shown(value)}" for key, value in message.headers() or []]
-    time = f" {timestamp}" if TYPES[kind] == "CreateTime" else ""
-    epoch = "" if message.leader_epoch() is not None else " without epoch"
-    return (
-        f"{message.offset()} {TYPES[kind]}{time} key={shown(message.key())} value={shown(message.value())}"
-        f" headers=[{', '.join(headers)}]{epoch}"
-    )
-
-
-def shown(content):
-    """Short printable contents as they are, others as length and hash."""
-    if content is None:
-        return "null"
-    try:
-        text = content.decode()
-        if len(text) < 40 and text.isprintable():
-            return f"'{text}'"
-    except UnicodeDecodeError:
-        pass
-    return f"{len(content)}:{hashlib.sha256(content).hexdigest()[:16]}"
+    time = f"{TYPES[kind]} {timestamp}" if TYPES[kind] == "CreateTime" else TYPES[kind]
+    text = contents.line(message.offset(), time, message.key(), message.value(), message.headers() or [])
+    return text if message.leader_epoch() is not None else text + " without epoch"

@@ -13,11 +13,11 @@ def run(session):
     read = {str(p): [] for p in range(PARTITIONS)}
     for message in records.messages(session, topic, PARTITIONS):
         read[str(message.partition())].append((message.offset(), message.value()))
-    return {
+    return {"idempotent": {
         "offsets-rise": rise,
         "ordered": {p: found == expected(int(p)) for p, found in read.items()},
         "counts": {p: len(found) for p, found in read.items()},
-    }
+    }}
 
 
 def write(session, topic, producer_number):

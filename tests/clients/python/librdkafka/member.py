@@ -4,7 +4,7 @@ import threading
 
 from confluent_kafka import KafkaException, TopicPartition
 
-from session import SECONDS
+from waiting import SECONDS
 
 # The group is changing: tried again after the next poll, or when the partitions are given up.
 TOO_EARLY = {"REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "STALE_MEMBER_EPOCH", "_ASSIGNMENT_LOST", "_IN_PROGRESS"}

@@ -3,7 +3,7 @@
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from session import SECONDS, until
+from waiting import SECONDS, until
 
 
 def run(session):

@@ -3,13 +3,14 @@
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 
 import groups
-from session import SECONDS, outcome, until
+from session import outcome
+from waiting import SECONDS, until
 
 
 def run(session, admin):
     topic = session.topic("grouped", 2)
     results = {protocol: with_member(session, admin, topic, protocol) for protocol in ["classic", "consumer"]}
-    results["alter"] = alter(session, admin, topic)
+    offsets = alter(session, admin, topic)
     results["listed"] = {
         session.own(group.group_id): [group.state.name, group.type.name]
         for group in admin.list_consumer_groups().result(SECONDS).valid if group.group_id.startswith(session.prefix)}
@@ -17,7 +18,7 @@ def run(session, admin):
     results["delete"] = {
         own: outcome(admin.delete_consumer_groups([session.name(own)])[session.name(own)])
         for own in ["group-classic", "group-consumer", "altered", "absent"]}
-    return results
+    return {"groups": results, "offsets": offsets}
 
 
 def with_member(session, admin, topic, protocol):

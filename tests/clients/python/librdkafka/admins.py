@@ -2,6 +2,7 @@
 
 from confluent_kafka import ElectionType, TopicCollection, TopicPartition
 from confluent_kafka.admin import (
+    AdminClient,
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
@@ -11,21 +12,31 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+import contents
 import group_admin
 import records
-from session import SECONDS, error, outcome, partitions, until
+from lacking import absent
+from session import error, outcome, partitions
+from waiting import SECONDS, until
 
 
 def run(session):
     admin = session.admin()
-    return {
-        "topics": topics(session, admin),
+    made = topics(session, admin)
+    results = {
         "configs": configs(session, admin),
-        "partitions": truncation(session, admin),
+        "partitions": partition_offsets(session, admin) | extend(session, admin),
+        "delete-records": delete_records(session, admin),
         "cluster": cluster(admin),
-        "groups": group_admin.run(session, admin),
-        "delete": delete(session, admin),
+        "log-dirs": absent(AdminClient, "describe_log_dirs", "describe_replica_log_dirs"),
+        "reassignments": absent(AdminClient, "alter_partition_reassignments", "list_partition_reassignments"),
+        "producers": absent(AdminClient, "describe_producers"),
+        "list-transactions": absent(AdminClient, "list_transactions", "describe_transactions"),
+        "quotas": absent(AdminClient, "describe_client_quotas", "alter_client_quotas"),
+        "features": absent(AdminClient, "describe_features"),
     }
+    results |= group_admin.run(session, admin)
+    return results | {"topics": made | {"delete": delete(session, admin)}}
 
 
 def topics(session, admin):
@@ -47,13 +58,6 @@ def topics(session, admin):
     names = [news["plain"].topic, news["configured"].topic]
     until("the new topics", lambda: all(name in listed(admin) for name in names))
     results["listed"] = sorted(session.own(name) for name in listed(admin) if name.startswith(session.prefix))
-    extend = {"fewer": NewPartitions(names[0], 2), "more": NewPartitions(names[0], 5),
-              "absent": NewPartitions(session.name("absent"), 5)}
-    results["extend"] = {
-        what: [outcome(future) for future in admin.create_partitions([new]).values()]
-        for what, new in extend.items()}
-    until("five partitions", lambda: len(listed(admin)[names[0]].partitions) == 5)
-
     def described():
         found = admin.describe_topics(TopicCollection([*names, session.name("absent")]))
         errors = {session.own(name): outcome(future) for name, future in found.items()}
@@ -63,6 +67,17 @@ def topics(session, admin):
     results["described"] = until("their descriptions", lambda: next(
         (found for found in [described()] if len(found[1]) == len(names)), None))
     return results
+
+
+def extend(session, admin):
+    """More partitions for a topic."""
+    topic = session.name("plain")
+    wanted = {"fewer": NewPartitions(topic, 2), "more": NewPartitions(topic, 5),
+              "absent": NewPartitions(session.name("absent"), 5)}
+    results = {
+        what: [outcome(future) for future in admin.create_partitions([new]).values()] for what, new in wanted.items()}
+    until("five partitions", lambda: len(listed(admin)[topic].partitions) == 5)
+    return {"extend": results}
 
 
 def listed(admin):
@@ -101,29 +116,33 @@ def configs(session, admin):
     return results | {"after": after}
 
 
-def truncation(session, admin):
-    """Offsets by administrators, deleted records, elections."""
+def partition_offsets(session, admin):
+    """Offsets by administrators, and elections."""
     topic = session.topic("partitions", 1)
     records.send(session.producer(), [
-        (topic, 0, {"value": f"v{n}".encode(), "timestamp": records.TIME + (50_000 if n == 6 else 1000 * n)})
+        (topic, 0, {"value": f"v{n}".encode(), "timestamp": contents.TIME + (50_000 if n == 6 else 1000 * n)})
         for n in range(10)])
     [partition] = partitions(topic, 1)
     specs = {
         "earliest": OffsetSpec.earliest(), "latest": OffsetSpec.latest(),
-        "max-timestamp": OffsetSpec.max_timestamp(), "time": OffsetSpec.for_timestamp(records.TIME + 2_500),
+        "max-timestamp": OffsetSpec.max_timestamp(), "time": OffsetSpec.for_timestamp(contents.TIME + 2_500),
     }
     results = {}
     for name, spec in specs.items():
         found = admin.list_offsets({partition: spec})[partition].result(SECONDS)
         results[name] = [found.offset, found.timestamp]
+    elected = admin.elect_leaders(ElectionType.PREFERRED, [partition]).result(SECONDS)
+    return results | {"elect": [error.name() if error else "no error" for error in elected.values()]}
+
+
+def delete_records(session, admin):
+    topic = session.name("partitions")
+    results = {}
     for offset in [4, 400]:
         [future] = admin.delete_records([TopicPartition(topic, 0, offset)]).values()
         error = outcome(future)
-        results[f"delete-{offset}"] = error if error != "no error" else future.result().low_watermark
-    results["left"] = len(records.messages(session, topic, 1))
-    elected = admin.elect_leaders(ElectionType.PREFERRED, [partition]).result(SECONDS)
-    results["elect"] = [error.name() if error else "no error" for error in elected.values()]
-    return results
+        results[f"before-{offset}"] = error if error != "no error" else future.result().low_watermark
+    return results | {"left": len(records.messages(session, topic, 1))}
 
 
 def cluster(admin):

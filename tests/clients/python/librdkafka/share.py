@@ -1,15 +1,25 @@
-"""A share group: two members that share partitions."""
+"""A share group: two members that share partitions. And what librdkafka makes of a Streams group."""
 
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
+import contents
 import records
-from session import SECONDS, until
+from lacking import refused
+from waiting import SECONDS, until
 
 PARTITIONS = 3
 RECORDS = 90
 
 
 def run(session):
+    return {
+        "share": together(session),
+        "streams": refused("group.protocol=streams", lambda: session.consumer(group_protocol="streams"), KafkaException),
+    }
+
+
+def together(session):
     topic = session.topic("share", PARTITIONS)
     group = session.name("share")
     earliest = ConfigEntry("share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET)
@@ -27,7 +37,7 @@ def run(session):
     def look():
         for member in members:
             found = member.poll(timeout=0.2)
-            seen.extend(records.shown(message.value()) for message in found if not message.error())
+            seen.extend(contents.shown(message.value()) for message in found if not message.error())
             member.commit_sync()
         return len(seen) >= RECORDS
 

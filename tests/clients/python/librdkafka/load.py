@@ -10,7 +10,7 @@ import time
 from confluent_kafka.admin import NewTopic
 
 import records
-from session import SECONDS
+from waiting import SECONDS
 
 
 def produce(session):

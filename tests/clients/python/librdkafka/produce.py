@@ -2,8 +2,10 @@
 
 import time
 
+import contents
 import records
-from session import SECONDS, error, partitions, until
+from session import error, partitions
+from waiting import SECONDS, until
 
 ACKS = ["0", "1", "all"]
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
@@ -11,18 +13,20 @@ MEGABYTE = 1_000_000
 
 
 def run(session):
-    return {
-        "codecs": {codec: one_codec(session, codec) for codec in CODECS},
-        "large": large(session),
-        "append-time": append_time(session),
-        "errors": errors(session),
-    }
+    written = {}
+    read = {}
+    for codec in CODECS:
+        written[codec], read[codec] = one_codec(session, codec)
+    written["large"], read["large"] = large(session)
+    written["append-time"], read["append-time"] = append_time(session)
+    written["errors"] = errors(session)
+    return {"produce": written, "consume": read}
 
 
 def one_codec(session, codec):
     """A topic per codec, a partition per kind of acknowledgement."""
     topic = session.topic(codec, len(ACKS))
-    odd = records.odd()
+    odd = contents.odd()
     answers = {}
     for partition, acks in enumerate(ACKS):
         producer = session.producer(acks=acks, compression_type=codec, linger_ms=5)
@@ -32,7 +36,7 @@ def one_codec(session, codec):
     until("all records", lambda: all(
         consumer.get_watermark_offsets(p, timeout=SECONDS)[1] >= len(odd) for p in partitions(topic, len(ACKS))))
     consumer.close()
-    return {"acknowledged": answers, "read": records.read(session, topic, len(ACKS))}
+    return answers, records.read(session, topic, len(ACKS))
 
 
 def large(session):
@@ -43,12 +47,12 @@ def large(session):
         sizes = [1, 1] if codec == "gzip" else [1, 1, 20]
         producer = session.producer(compression_type=codec)
         answers[codec] = records.send(producer, [
-            (topic, partition, {"value": records.noise(size * MEGABYTE, partition), "timestamp": records.TIME})
+            (topic, partition, {"value": contents.noise(size * MEGABYTE, partition), "timestamp": contents.TIME})
             for size in sizes])
     read = records.read(session, topic, len(CODECS))
     admin = session.admin()
     admin.delete_topics([topic])[topic].result(SECONDS)
-    return {"acknowledged": answers, "read": read}
+    return answers, read
 
 
 def append_time(session):
@@ -57,11 +61,11 @@ def append_time(session):
     before = time.time() * 1000 - 1000
     producer = session.producer()
     delivered = []
-    producer.produce(topic, partition=0, value=b"value", timestamp=records.TIME,
+    producer.produce(topic, partition=0, value=b"value", timestamp=contents.TIME,
                      on_delivery=lambda error, message: delivered.append(message))
     producer.flush(SECONDS)
     kind, timestamp = delivered[0].timestamp()
-    return {"kind": kind, "by-broker": timestamp >= before, "read": records.read(session, topic, 1)}
+    return {"kind": kind, "by-broker": timestamp >= before}, records.read(session, topic, 1)
 
 
 def errors(session):
@@ -70,7 +74,7 @@ def errors(session):
     compacted = session.topic("compacted", 1, cleanup_policy="compact")
     producer = session.producer(message_timeout_ms=2000)
     return {
-        "too-large": records.send(producer, [(tight, 0, {"value": records.noise(5000, 1)})]),
+        "too-large": records.send(producer, [(tight, 0, {"value": contents.noise(5000, 1)})]),
         "without-key": records.send(producer, [(compacted, 0, {"value": b"value"})]),
         "no-topic": error(lambda: records.send(producer, [(session.name("absent"), 0, {"value": b"v"})])),
     }
