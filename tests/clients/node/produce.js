@@ -1,0 +1,69 @@
+'use strict'
+
+const { CompressionTypes } = require('kafkajs')
+const { TIME, answers, noise, odd, plain, read } = require('./records')
+const { outcome, until } = require('./session')
+
+const ACKS = [0, 1, -1]
+const RECORDS = 36
+
+/** Every kind of acknowledgement under every codec; odd and large records; all of it read back. */
+async function run(session) {
+  const produce = {}
+  const consume = {}
+  for (const codec of ['None', 'GZIP']) {
+    ;[produce[codec], consume[codec]] = await oneCodec(session, codec)
+  }
+  // Those that want a plug-in.
+  for (const codec of ['Snappy', 'LZ4', 'ZSTD']) {
+    const send = { topic: session.name('None'), compression: CompressionTypes[codec], messages: plain('v', 1, 1) }
+    produce[codec] = await session.producer({ retry: { retries: 0 } }, (producer) => outcome(() => producer.send(send)))
+  }
+  ;[produce['append-time'], consume['append-time']] = await appendTime(session)
+  produce.errors = await errors(session)
+  return { produce, consume }
+}
+
+/** A topic per codec, a partition per kind of acknowledgement, and one for records of 1 MB. */
+async function oneCodec(session, codec) {
+  const topic = await session.topic(codec, ACKS.length + 1)
+  const compression = CompressionTypes[codec]
+  const found = {}
+  await session.producer({}, async (producer) => {
+    for (const [partition, acks] of ACKS.entries()) {
+      const sent = await producer.send({ topic, acks, compression, messages: odd(partition) })
+      found[acks] = acks ? answers(sent) : 'sent'
+    }
+    const messages = [1, 2].map((seed) => ({
+      partition: ACKS.length, value: noise(1_000_000, seed), timestamp: String(TIME),
+    }))
+    found.large = answers(await producer.send({ topic, compression, messages }))
+  })
+  // Without all acknowledgements, a producer may end before the records are where consumers see them.
+  await session.admin((admin) =>
+    until('all records', async () => {
+      const ends = await admin.fetchTopicOffsets(topic)
+      return ends.filter(({ high }) => Number(high) === RECORDS).length === ACKS.length
+    }),
+  )
+  return [found, await read(session, topic, ACKS.length + 1)]
+}
+
+/** A topic whose broker sets the timestamps. */
+async function appendTime(session) {
+  const topic = await session.topic('append-time', 1, { 'message.timestamp.type': 'LogAppendTime' })
+  const sent = await session.producer({}, (producer) => producer.send({ topic, messages: plain('v', 1, 1) }))
+  return [answers(sent), await read(session, topic, 1)]
+}
+
+/** What a broker refuses. */
+async function errors(session) {
+  const tight = await session.topic('tight', 1, { 'max.message.bytes': '1000' })
+  const compacted = await session.topic('compacted', 1, { 'cleanup.policy': 'compact' })
+  return session.producer({ retry: { retries: 0 } }, async (producer) => ({
+    'too-large': await outcome(() => producer.send({ topic: tight, messages: [{ value: noise(5_000, 1) }] })),
+    'without-key': await outcome(() => producer.send({ topic: compacted, messages: plain('v', 1, 1) })),
+  }))
+}
+
+module.exports = { run }
