@@ -87,7 +87,7 @@ class Consumer:
         self.close = self.inner.stop
         self.group_id = configs.get("group_id")
 
-    def poll(self, seconds):
+    def poll(self, seconds=1):
         found = self.inner.getmany(timeout_ms=int(1000 * seconds))
         return [record for records in found.values() for record in records]
 

@@ -4,6 +4,7 @@ import threading
 
 import records
 import story
+from patience import PATIENCE, patiently
 from story import BATCH, PARTITIONS
 from waiting import SECONDS, until
 
@@ -49,7 +50,7 @@ class Member(threading.Thread):
     def run(self):
         try:
             while not self.leaving:
-                self.seen.extend((record.partition, record.offset) for record in self.consumer.poll(0.1))
+                self.seen.extend((record.partition, record.offset) for record in self.consumer.poll())
                 self.held = {partition.partition for partition in self.consumer.assignment()}
             # Leaving gives the partitions up, which commits.
             self.consumer.close()
@@ -59,6 +60,10 @@ class Member(threading.Thread):
 
 def told(session, own, assignor):
     """The story of a group, and what it has committed in the end."""
+    return patiently(own, lambda name: once(session, name, assignor))
+
+
+def once(session, own, assignor):
     topic = session.topic(own, PARTITIONS)
     group = session.name(own)
 
@@ -71,7 +76,7 @@ def told(session, own, assignor):
     with session.admin() as admin:
         results = story.tell(
             fill, lambda seen: Member(session, topic, group, assignor, seen),
-            lambda members, share: session.library.stable(admin, group, members))
+            lambda members, share: session.library.stable(admin, group, members), PATIENCE)
         committed = session.library.committed(admin, group)
     return results | {"committed": {str(p.partition): place for p, place in committed.items()}}
 
@@ -94,13 +99,17 @@ def pattern(session):
     with session.producer(acks="all") as producer:
         for partition in range(2):
             records.send(producer, wanted, partition, [{"value": b"v"}])
-    seen = []
-    with session.consumer(group_id=session.name("pattern")) as consumer:
-        consumer.subscribe(pattern=f"^{session.name('pattern-')}.*")
 
-        def look():
-            seen.extend(f"{session.own(record.topic)}-{record.partition}" for record in consumer.poll(0.1))
-            return len(seen) >= 2
+    def subscribed(name):
+        seen = []
+        with session.consumer(group_id=session.name(name)) as consumer:
+            consumer.subscribe(pattern=f"^{session.name('pattern-')}.*")
 
-        until("all records", look)
-    return sorted(seen)
+            def look():
+                seen.extend(f"{session.own(record.topic)}-{record.partition}" for record in consumer.poll())
+                return len(seen) >= 2
+
+            until("all records", look, PATIENCE)
+        return sorted(seen)
+
+    return patiently("pattern", subscribed)

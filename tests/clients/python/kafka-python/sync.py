@@ -50,17 +50,11 @@ class Consumer:
     def __init__(self, **configs):
         self.inner = KafkaConsumer(**configs)
         for name in ["assign", "assignment", "seek", "pause", "resume", "position", "offsets_for_times",
-                     "end_offsets", "close", "commit"]:
+                     "end_offsets", "close", "commit", "subscribe"]:
             setattr(self, name, getattr(self.inner, name))
 
-    def poll(self, seconds):
+    def poll(self, seconds=1):
         return [record for found in self.inner.poll(int(1000 * seconds)).values() for record in found]
-
-    def subscribe(self, topics=(), pattern=None):
-        # A member that joins before it knows the topic gets nothing, and does not always join again.
-        for topic in topics:
-            self.inner.partitions_for_topic(topic)
-        self.inner.subscribe(topics, pattern)
 
     def committed(self, topic, partition):
         """The offset and the metadata, or nothing."""

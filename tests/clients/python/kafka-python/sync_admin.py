@@ -5,6 +5,7 @@ import records
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, OffsetSpec
 from lacking import absent
+from patience import PATIENCE, patiently
 from session import error
 from waiting import until
 
@@ -28,7 +29,7 @@ def run(session):
             results["producers"] = producers(session, admin)
             results["list-transactions"] = listed_transactions(session, admin)
             producer.abort()
-        results["groups"], results["offsets"] = groups(session, admin)
+        results["groups"], results["offsets"] = patiently("group", lambda group: groups(session, admin, group))
     return results
 
 
@@ -154,9 +155,9 @@ def listed_transactions(session, admin):
     }
 
 
-def groups(session, admin):
-    """Groups and their offsets; while a member is there and after."""
-    group = session.name("group")
+def groups(session, admin, own):
+    """A group and its offsets; while a member is there and after."""
+    group = session.name(own)
     topic = session.name("partitions")
     first, second = session.partitions(topic, 2)
     place = session.library.place
@@ -166,7 +167,7 @@ def groups(session, admin):
 
     with session.consumer(group_id=group, client_id="prober") as consumer:
         consumer.subscribe([topic])
-        until("an assignment", lambda: assigned(consumer))
+        until("an assignment", lambda: assigned(consumer), PATIENCE)
         described = until("a stable group", lambda: session.library.stable(admin, group, 1))
         members = admin.describe_groups([group])[group]["members"]
         results = {
@@ -179,15 +180,15 @@ def groups(session, admin):
         [partition.partition, *found] for partition, found in session.library.committed(admin, group).items())
     offsets["delete"] = [outcome.__name__ for outcome in admin.delete_group_offsets(group, [first]).values()]
     offsets["deleted"] = [partition.partition for partition in session.library.committed(admin, group)]
-    results["listed"] = [[session.own(found["group_id"]), found["group_state"], found["group_type"]]
-                         for found in admin.list_groups() if found["group_id"].startswith(session.prefix)]
+    results["listed"] = [
+        [found["group_state"], found["group_type"]] for found in admin.list_groups() if found["group_id"] == group]
     results["delete"] = str(admin.delete_groups([group])[group])
     results["delete-absent"] = str(admin.delete_groups([session.name("absent")])[session.name("absent")])
     return results, offsets
 
 
 def assigned(consumer):
-    consumer.poll(0.1)
+    consumer.poll()
     return len(consumer.assignment()) == 2
 
 

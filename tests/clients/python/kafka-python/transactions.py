@@ -1,6 +1,7 @@
 """Transactions: committed, aborted, open, with a group's offsets, and two producers under one id."""
 
 import records
+from patience import PATIENCE, patiently
 from session import error
 from waiting import until
 
@@ -71,24 +72,29 @@ def offsets(session):
     results = {}
     with producer_of(session, "transformer") as producer:
         for ending in ["abort", "commit"]:
-            # A new member begins where the group has committed, or at the beginning.
-            with session.consumer(group_id=session.name("transformer"), isolation_level="read_committed") as consumer:
-                consumer.subscribe([source])
-                transform(session, producer, consumer, out)
-                getattr(producer, ending)()
-                await_stable(session, out)
-                results[f"after-{ending}"] = consumer.committed(source, 0)
+            results[f"after-{ending}"] = patiently(
+                f"transformer-{ending}", lambda group: transformed(session, producer, group, source, out, ending))
     return results | {"out": records.read(session, out, 1, isolation_level="read_committed")}
+
+
+def transformed(session, producer, group, source, out, ending):
+    """What a new group has committed after a transaction that ended so."""
+    with session.consumer(group_id=session.name(group), isolation_level="read_committed") as consumer:
+        consumer.subscribe([source])
+        transform(session, producer, consumer, out)
+        getattr(producer, ending)()
+        await_stable(session, out)
+        return consumer.committed(source, 0)
 
 
 def transform(session, producer, consumer, out):
     seen = []
 
     def ten():
-        seen.extend(consumer.poll(0.1))
+        seen.extend(consumer.poll())
         return len(seen) == 10
 
-    until("ten records", ten)
+    until("ten records", ten, PATIENCE)
     producer.begin()
     records.send(producer, out, 0, [{"value": record.value} for record in seen])
     place = session.library.place(seen[-1].offset + 1, "transformed")
