@@ -3,10 +3,10 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // admin does what administrators do.
@@ -38,20 +38,28 @@ func topics(s *session, admin *kadm.Client) any {
 		"many-replicas": create(s.name("many"), 1, 30, nil),
 		"bad-config":    create(s.name("config"), 1, -1, map[string]*string{"no.such.config": kadm.StringPtr("1")}),
 	}
-	until("the topic", func() bool { return s.led(admin, name) == 3 })
-	described := must(admin.ListTopics(s.ctx, name))[name]
-	replicas := []int{}
-	for _, partition := range described.Partitions.Sorted() {
-		replicas = append(replicas, len(partition.Replicas))
-	}
-	results["described"] = []any{s.own(described.Topic), described.IsInternal, described.ID != kadm.TopicID{}, replicas}
+	until("the topic", func() bool {
+		described := must(admin.ListTopics(s.ctx, name))[name]
+		replicas := []int{}
+		for _, partition := range described.Partitions.Sorted() {
+			if partition.Err == nil && partition.Leader >= 0 {
+				replicas = append(replicas, len(partition.Replicas))
+			}
+		}
+		results["described"] = []any{s.own(described.Topic), described.IsInternal, described.ID != kadm.TopicID{}, replicas}
+		return len(replicas) == 3
+	})
 	extend := result{}
 	for _, count := range []int{2, 5} {
 		extend[fmt.Sprint(count)] = outcome(must(admin.UpdatePartitions(s.ctx, count, name))[name].Err)
 	}
 	until("five partitions", func() bool { return s.led(admin, name) == 5 })
 	results["extend"] = extend
-	results["listed"] = s.listed(admin)
+	until("the topic in the list", func() bool {
+		listed := s.listed(admin)
+		results["listed"] = listed
+		return len(listed) > 0
+	})
 	results["delete"] = outcome(must(admin.DeleteTopics(s.ctx, name))[name].Err)
 	until("its end", func() bool { return !slices.Contains(s.listed(admin), "plain") })
 	results["delete-again"] = outcome(must(admin.DeleteTopics(s.ctx, name))[name].Err)
@@ -71,11 +79,16 @@ func (s *session) listed(admin *kadm.Client) []string {
 
 func configs(s *session, admin *kadm.Client) any {
 	name := s.topic("configured", 1, "cleanup.policy", "compact")
-	entries := func() map[string]string {
+	// The broker that is asked may not have heard of the topic yet, or of a change.
+	entries := func(key, value string) map[string]string {
 		found := map[string]string{}
-		for _, config := range must(must(admin.DescribeTopicConfigs(s.ctx, name)).On(name, nil)).Configs {
-			found[config.Key] = fmt.Sprint(config.MaybeValue(), " ", config.Source, " ", config.Sensitive)
-		}
+		until(key+" of "+value, func() bool {
+			described, err := must(admin.DescribeTopicConfigs(s.ctx, name)).On(name, nil)
+			for _, config := range described.Configs {
+				found[config.Key] = fmt.Sprint(config.MaybeValue(), " ", config.Source, " ", config.Sensitive)
+			}
+			return err == nil && strings.HasPrefix(found[key], value+" ")
+		})
 		return found
 	}
 	alter := func(op kadm.IncrementalOp, key, value string) string {
@@ -83,15 +96,12 @@ func configs(s *session, admin *kadm.Client) any {
 		return outcome(must(admin.AlterTopicConfigs(s.ctx, changes, name))[0].Err)
 	}
 	results := result{
-		"before": entries(),
+		"before": entries("cleanup.policy", "compact"),
 		"set":    alter(kadm.SetConfig, "retention.ms", "12345678"),
 		"append": alter(kadm.AppendConfig, "cleanup.policy", "delete"),
 		"wrong":  alter(kadm.SetConfig, "retention.ms", "many"),
 	}
-	until("the changes", func() bool {
-		return entries()["cleanup.policy"] == "compact,delete "+fmt.Sprint(kmsg.ConfigSourceDynamicTopicConfig)+" false"
-	})
-	results["after"] = entries()
+	results["after"] = entries("cleanup.policy", "compact,delete")
 	return results
 }
 

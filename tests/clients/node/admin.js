@@ -42,18 +42,21 @@ async function topics(session, admin) {
     'bad-name': await create({ topic: session.name('not/a*name') }),
     'many-replicas': await create({ topic: session.name('many'), replicationFactor: 30 }),
   }
-  await until('the topic', async () => (await led(admin, topic)) === 3)
-  const described = await admin.fetchTopicMetadata({ topics: [topic] })
-  results.described = described.topics[0].partitions
-    .map(({ partitionId, replicas, isr }) => [partitionId, replicas.length, isr.length])
-    .sort()
+  results.described = await until('the topic', async () => {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
+    const led = topics[0].partitions.filter(({ leader }) => leader >= 0)
+    return led.length === 3 && led.map(({ partitionId, replicas, isr }) => [partitionId, replicas.length, isr.length]).sort()
+  })
   results.extend = []
   for (const count of [2, 5]) {
     results.extend.push(await outcome(() => admin.createPartitions({ topicPartitions: [{ topic, count }] })))
   }
   await until('five partitions', async () => (await led(admin, topic)) === 5)
   const listed = async () => (await admin.listTopics()).filter((name) => session.owns(name)).map((name) => session.own(name))
-  results.listed = await listed()
+  results.listed = await until('the topic in the list', async () => {
+    const found = await listed()
+    return found.length && found
+  })
   results.delete = await outcome(() => admin.deleteTopics({ topics: [topic] }))
   await until('its end', async () => !(await listed()).includes('plain'))
   return results
@@ -66,13 +69,18 @@ async function configs(session, admin) {
     const { resources } = await admin.describeConfigs({ resources: [resource] })
     return Object.fromEntries(resources[0].configEntries.map((entry) => [entry.configName, entry.configValue]))
   }
+  // The broker that is asked may not have heard of the topic yet.
+  const before = await until('the configurations', () => entries().catch(() => null))
   const alter = (value) =>
     outcome(() => admin.alterConfigs({
       validateOnly: false, resources: [{ ...resource, configEntries: [{ name: 'retention.ms', value }] }],
     }))
-  const results = { before: await entries(), set: await alter('12345678'), wrong: await alter('many') }
-  await until('the change', async () => (await entries())['retention.ms'] === '12345678')
-  return { ...results, after: await entries() }
+  const results = { before, set: await alter('12345678'), wrong: await alter('many') }
+  results.after = await until('the change', async () => {
+    const found = await entries()
+    return found['retention.ms'] === '12345678' && found
+  })
+  return results
 }
 
 async function cluster(admin) {
@@ -132,8 +140,8 @@ async function groups(session, admin) {
   await consumer.disconnect()
   offsets.alter = await alter()
   offsets.altered = (await admin.fetchOffsets({ groupId, topics: [topic] }))[0].partitions
-  const listed = (await admin.listGroups()).groups.filter((found) => session.owns(found.groupId))
-  results.listed = listed.map((found) => [session.own(found.groupId), found.protocolType]).sort()
+  const listed = (await admin.listGroups()).groups.filter((found) => found.groupId === groupId)
+  results.listed = listed.map(({ protocolType }) => protocolType)
   results.delete = await remove(groupId)
   results['delete-absent'] = await remove(session.name('absent'))
   return { groups: results, offsets }

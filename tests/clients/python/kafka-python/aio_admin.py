@@ -5,7 +5,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, Records
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import for_code
 from lacking import absent
-from session import error
+from session import error, settled
 from waiting import until
 
 
@@ -45,11 +45,16 @@ def topics(session, admin):
         "bad-name": made(admin, session.name("not/a*name"), 1, 1),
         "many-replicas": made(admin, session.name("many"), 1, 30),
     }
-    until("the topic", lambda: session.library.leaders(admin, name) == [True] * 3)
-    [topic] = admin.describe_topics([name])
-    results["described"] = [
-        session.own(topic["topic"]), topic["is_internal"], [len(found["replicas"]) for found in topic["partitions"]]]
-    results["listed"] = sorted(session.own(found) for found in admin.list_topics() if found.startswith(session.prefix))
+
+    def described():
+        [topic] = admin.describe_topics([name])
+        leaders = [found["leader"] >= 0 for found in topic["partitions"]]
+        replicas = [len(found["replicas"]) for found in topic["partitions"]]
+        return leaders == [True] * 3 and [session.own(topic["topic"]), topic["is_internal"], replicas]
+
+    results["described"] = settled("the topic", described)
+    results["listed"] = until("the topic in the list", lambda: [
+        session.own(found) for found in admin.list_topics() if found.startswith(session.prefix)])
     return results | {"delete": deleted(admin, name)}
 
 
@@ -72,12 +77,16 @@ def configs(session, admin):
         return [for_code(code).__name__ for response in responses for code, *_ in response.resources]
 
     results = {
-        "before": entries(),
+        "before": settled("the configurations", entries),
         "set": alter(**{"retention.ms": "12345678"}),
         "wrong": alter(**{"retention.ms": "many"}),
     }
-    until("the change", lambda: entries()["retention.ms"] == "12345678")
-    return results | {"after": entries()}
+
+    def changed():
+        found = entries()
+        return found["retention.ms"] == "12345678" and found
+
+    return results | {"after": settled("the change", changed)}
 
 
 def partitions(session, admin):

@@ -51,6 +51,17 @@ class Session(Arguments):
         return [self.library.TopicPartition(topic, partition) for partition in range(count)]
 
 
+def settled(what, look):
+    """The first true answer; a broker may not have heard yet of what another has made, and say so by an error."""
+    def quiet():
+        try:
+            return look()
+        except Exception:
+            return None
+
+    return until(what, quiet)
+
+
 def error(call):
     """The name of the error that a call fails with, or "no error"."""
     try:

@@ -6,7 +6,7 @@ from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, OffsetSpec
 from lacking import absent
 from patience import PATIENCE, patiently
-from session import error
+from session import error, settled
 from waiting import until
 
 
@@ -47,15 +47,19 @@ def topics(session, admin):
         "bad-name": error(lambda: admin.create_topics({session.name("not/a*name"): {}})),
         "many-replicas": error(lambda: admin.create_topics({session.name("many"): {"replication_factor": 30}})),
     }
-    until("the topic", lambda: session.library.leaders(admin, name) == [True] * 3)
-    [topic] = admin.describe_topics([name])
-    results["described"] = [
-        session.own(topic["name"]), topic["is_internal"], len(topic["partitions"]),
-        [len(partition["replica_nodes"]) for partition in topic["partitions"]]]
+
+    def described():
+        [topic] = admin.describe_topics([name])
+        leaders = [partition["leader_id"] >= 0 for partition in topic["partitions"]]
+        replicas = [len(partition["replica_nodes"]) for partition in topic["partitions"]]
+        return leaders == [True] * 3 and [session.own(topic["name"]), topic["is_internal"], replicas]
+
+    results["described"] = settled("the topic", described)
     results["extend"] = [
         error(lambda: admin.create_partitions({name: count})) for count in [2, 5]]
     until("five partitions", lambda: session.library.leaders(admin, name) == [True] * 5)
-    results["listed"] = sorted(session.own(found) for found in admin.list_topics() if found.startswith(session.prefix))
+    results["listed"] = until("the topic in the list", lambda: [
+        session.own(found) for found in admin.list_topics() if found.startswith(session.prefix)])
     results["delete"] = error(lambda: admin.delete_topics([name]))
     until("its end", lambda: name not in admin.list_topics())
     return results
@@ -72,19 +76,24 @@ def configs(session, admin):
         return str(admin.alter_configs([ConfigResource("TOPIC", name, {key: change})]).get("topic", {}).get(name))
 
     results = {
-        "before": entries(),
+        "before": settled("the configurations", entries),
         "set": alter("retention.ms", "12345678"),
         "append": alter("cleanup.policy", ("APPEND", "delete")),
         "wrong": error(lambda: alter("retention.ms", "many")),
     }
-    until("the changes", lambda: entries()["cleanup.policy"] == "compact,delete")
-    return results | {"after": entries()}
+
+    def changed():
+        found = entries()
+        return found["cleanup.policy"] == "compact,delete" and found
+
+    return results | {"after": settled("the changes", changed)}
 
 
 def partitions(session, admin):
     """Offsets by administrators, and elections."""
     topic = session.topic("partitions", 2)
     with session.producer(acks="all") as producer:
+        records.send(producer, topic, 1, [{"value": b"v"}])
         records.send(producer, topic, 0, [
             {"value": f"v{number}".encode(), "timestamp": contents.TIME + (50_000 if number == 6 else 1000 * number)}
             for number in range(10)])
