@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -71,8 +72,8 @@ func (s *session) fromTheStart(group string) {
 func absent(kind reflect.Type, methods ...string) any {
 	for _, method := range methods {
 		if _, found := kind.MethodByName(method); found {
-			panic(fmt.Sprintf("%v has %s now: probe it", kind, method))
+			panic(fmt.Sprintf("%v has %s now: probe it", kind.Elem(), method))
 		}
 	}
-	return result{"lacks": fmt.Sprintf("%v has none of %v", kind, methods)}
+	return result{"lacks": fmt.Sprintf("%v has no %s", kind.Elem(), strings.Join(methods, " or "))}
 }

@@ -1,9 +1,9 @@
 package skein;
 
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.KafkaStreams.State;
 import org.apache.kafka.streams.StreamsConfig;
@@ -52,8 +52,13 @@ final class Stream implements AutoCloseable {
 
     /** Waits until a reader of committed records sees so many in a topic. */
     static void await(Session session, String topic, int partitions, int count) throws Exception {
-        Session.until(count + " records", () ->
-                Records.all(session, topic, partitions, Map.of("isolation.level", "read_committed")).values().stream()
-                        .mapToInt(lines -> ((List<?>) lines).size()).sum() >= count);
+        int[] found = {0};
+        try (KafkaConsumer<byte[], byte[]> consumer = session.consumer(Map.of("isolation.level", "read_committed"))) {
+            consumer.assign(Records.partitions(topic, partitions));
+            Session.until(count + " records", () -> {
+                found[0] += consumer.poll(Duration.ofMillis(200)).count();
+                return found[0] >= count;
+            });
+        }
     }
 }
