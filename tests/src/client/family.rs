@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Command};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::{artifacts, process, workplace};
 
@@ -27,22 +27,26 @@ pub enum Family {
 
 impl Family {
     /// The properties of a client that logs in by `mechanism`, without TLS, in the family's own words.
-    pub fn login(self, mechanism: &str, user: &str, password: &str) -> Vec<(&'static str, String)> {
+    ///
+    /// # Errors
+    /// A family whose program has no such properties.
+    pub fn login(self, mechanism: &str, user: &str, password: &str) -> Result<Vec<(&'static str, String)>> {
         let mut properties =
             vec![("security.protocol", "SASL_PLAINTEXT".to_owned()), ("sasl.mechanism", mechanism.to_owned())];
-        let (name, secret) = match self {
-            Self::Java | Self::Streams => {
+        match self {
+            Self::Java => {
                 let module = if mechanism == "PLAIN" { "plain.PlainLoginModule" } else { "scram.ScramLoginModule" };
                 let module = format!("org.apache.kafka.common.security.{module}");
                 let jaas = format!("{module} required username=\"{user}\" password=\"{password}\";");
                 properties.push(("sasl.jaas.config", jaas));
-                return properties;
             }
-            Self::Librdkafka | Self::FranzGo | Self::KafkaJs => ("sasl.username", "sasl.password"),
-            Self::KafkaPython | Self::Aiokafka => ("sasl.plain.username", "sasl.plain.password"),
-        };
-        properties.extend([(name, user.to_owned()), (secret, password.to_owned())]);
-        properties
+            Self::Librdkafka => {
+                properties.push(("sasl.username", user.to_owned()));
+                properties.push(("sasl.password", password.to_owned()));
+            }
+            other => bail!("the program of {other:?} does not log in"),
+        }
+        Ok(properties)
     }
 
     /// The command that runs its program, without the program's arguments.

@@ -8,7 +8,7 @@ import aiokafka
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
-from aiokafka.errors import KafkaError, for_code
+from aiokafka.errors import for_code
 
 from lacking import absent
 from waiting import SECONDS
@@ -17,9 +17,6 @@ LIBRARY = f"aiokafka {aiokafka.__version__}"
 MODULE = aiokafka
 # An unknown argument of a constructor.
 REFUSAL = TypeError
-ERROR = KafkaError
-CONSUMER = AIOKafkaConsumer
-ADMIN = AIOKafkaAdminClient
 EAGER = RangePartitionAssignor
 COOPERATIVE = None
 SMALL_BATCHES = {"max_batch_size": 500}

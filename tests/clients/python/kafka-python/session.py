@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 
 from program import Arguments
-from waiting import SECONDS, until
+from waiting import until
 
 # Room for a record of 1 MB.
 LARGE = 4 << 20

@@ -4,7 +4,7 @@ import kafka
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
-from kafka.errors import KafkaConfigurationError, KafkaError
+from kafka.errors import KafkaConfigurationError
 from kafka.structs import OffsetAndMetadata
 
 from waiting import SECONDS
@@ -12,9 +12,6 @@ from waiting import SECONDS
 LIBRARY = f"kafka-python {kafka.__version__}"
 MODULE = kafka
 REFUSAL = KafkaConfigurationError
-ERROR = KafkaError
-CONSUMER = KafkaConsumer
-ADMIN = KafkaAdminClient
 EAGER = RangePartitionAssignor
 COOPERATIVE = CooperativeStickyAssignor
 SMALL_BATCHES = {"batch_size": 500}
