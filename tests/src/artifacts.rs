@@ -26,7 +26,7 @@ pub fn java_client() -> Result<&'static Path> {
     })
 }
 
-/// The virtual environment with the libraries of the Python client programs.
+/// The virtual environment with the libraries of all Python client programs.
 pub fn python_client() -> Result<&'static Path> {
     static CLIENT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let requirements = "clients/python/requirements.txt";
@@ -34,6 +34,28 @@ pub fn python_client() -> Result<&'static Path> {
         ran(Command::new("python3").args(["-m", "venv"]).arg(build))?;
         let pip = build.join("bin/pip");
         ran(Command::new(pip).args(["install", "--quiet", "--requirement"]).arg(requirements))
+    })
+}
+
+/// The folder with the Go client program, `probe`.
+pub fn go_client() -> Result<&'static Path> {
+    static CLIENT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    once(&CLIENT, "go-client", "clients/go", |sources, build| {
+        let mut go = Command::new("go");
+        go.args(["build", "-mod=readonly", "-trimpath", "-o"]).arg(build.join("probe")).arg(".").current_dir(sources);
+        ran(&mut go)
+    })
+}
+
+/// The folder with the Node client program, `probe.js`, and its libraries.
+pub fn node_client() -> Result<&'static Path> {
+    static CLIENT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    once(&CLIENT, "node-client", "clients/node", |sources, build| {
+        // Node looks for libraries beside the program that wants them.
+        for file in files(sources)? {
+            fs::copy(&file, build.join(file.file_name().context("a file without a name")?))?;
+        }
+        ran(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(build))
     })
 }
 

@@ -2,16 +2,18 @@
 //!
 //! A program runs one scenario against one bootstrap address and prints one line of JSON in which nothing depends on
 //! the run: no address, no cluster id, no clock. So a run against a cluster and a run through a proxy in front of it
-//! have to print the same.
+//! have to print the same. The line is an object with a member for each feature that the scenario is about.
 
 mod difference;
+mod family;
+mod feature;
 
 use std::{
     collections::HashSet,
     fs::{self, File},
     net::SocketAddr,
     path::PathBuf,
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
     sync::atomic::{AtomicU32, Ordering},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -19,68 +21,18 @@ use std::{
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-pub use self::difference::same;
-use crate::{artifacts, cluster::Cluster, process, sockets, workplace};
+pub use self::{
+    difference::same,
+    family::Family,
+    feature::{FEATURES, Verdict, verdict},
+};
+use crate::{cluster::Cluster, process, sockets, workplace};
 
 /// How long a scenario may take on a busy machine.
 pub const LIMIT: Duration = Duration::from_secs(180);
 
-/// A client library.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Family {
-    /// The Java client of Apache Kafka.
-    Java,
-    /// librdkafka, through its Python binding.
-    Librdkafka,
-}
-
 /// Client properties, in the family's own words.
 pub type Properties = [(&'static str, String)];
-
-impl Family {
-    /// The properties of a client that logs in by `mechanism`, without TLS.
-    pub fn login(self, mechanism: &str, user: &str, password: &str) -> Vec<(&'static str, String)> {
-        let mut properties =
-            vec![("security.protocol", "SASL_PLAINTEXT".to_owned()), ("sasl.mechanism", mechanism.to_owned())];
-        match self {
-            Self::Java => {
-                let module = if mechanism == "PLAIN" { "plain.PlainLoginModule" } else { "scram.ScramLoginModule" };
-                let module = format!("org.apache.kafka.common.security.{module}");
-                let jaas = format!("{module} required username=\"{user}\" password=\"{password}\";");
-                properties.push(("sasl.jaas.config", jaas));
-            }
-            Self::Librdkafka => {
-                properties.push(("sasl.username", user.to_owned()));
-                properties.push(("sasl.password", password.to_owned()));
-            }
-        }
-        properties
-    }
-
-    /// The command that runs its program, without the program's arguments.
-    fn command(self) -> Result<Command> {
-        match self {
-            Self::Java => {
-                let client = artifacts::java_client()?;
-                let path = [client.join("classes"), client.join("libs/*")];
-                let mut command = process::tethered("java");
-                command.args(["-Xmx768m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp"]);
-                command.arg(std::env::join_paths(path)?);
-                command.arg("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn");
-                command.arg("-Dorg.slf4j.simpleLogger.showDateTime=true");
-                command.arg("-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS");
-                command.arg("skein.Probe");
-                Ok(command)
-            }
-            Self::Librdkafka => {
-                let python = artifacts::python_client()?.join("bin/python");
-                let mut command = process::tethered(python.to_str().context("a path that is not UTF-8")?);
-                command.args(["-B", "-u"]).arg(workplace::sources().join("clients/python/probe.py"));
-                Ok(command)
-            }
-        }
-    }
-}
 
 /// Runs a scenario to its end and returns what the program printed.
 ///

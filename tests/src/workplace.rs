@@ -1,6 +1,6 @@
 //! Where the kit keeps what it makes: `build/` beside the workspace, which git ignores.
 //!
-//! `build/kafka`, `build/java-client` and `build/python-client` outlive a run; `build/run/<process>/…` holds the logs
+//! `build/kafka` and the client programs (`build/java-client`, …) outlive a run; `build/run/<process>/…` holds the logs
 //! and data of one. Data goes when the process ends, however it ends; logs stay until the next run sweeps them.
 
 use std::{

@@ -1,4 +1,4 @@
-//! Fetches and compiles what the tests need besides this workspace: Kafka, the Java client, the Python client.
+//! Fetches and compiles what the tests need besides this workspace: Kafka, and the client programs.
 
 use std::path::Path;
 use std::time::Instant;
@@ -9,7 +9,9 @@ use skein_tests::artifacts;
 fn main() -> Result<()> {
     made("Kafka's jars", artifacts::kafka)?;
     made("the Java client", artifacts::java_client)?;
-    made("the Python client", artifacts::python_client)
+    made("the Python clients", artifacts::python_client)?;
+    made("the Go client", artifacts::go_client)?;
+    made("the Node client", artifacts::node_client)
 }
 
 fn made(what: &str, make: fn() -> Result<&'static Path>) -> Result<()> {

@@ -170,7 +170,7 @@ fn login(properties: &mut Properties) {
     properties.extend(lines.map(|(key, value)| (format!("{listener}.{key}"), value)));
 }
 
-const SETTINGS: [(&str, &str); 24] = [
+const SETTINGS: [(&str, &str); 27] = [
     ("auto.create.topics.enable", "false"),
     // Tests write records of any age.
     ("log.retention.ms", "-1"),
@@ -185,6 +185,9 @@ const SETTINGS: [(&str, &str); 24] = [
     ("group.consumer.min.heartbeat.interval.ms", "500"),
     ("group.share.heartbeat.interval.ms", "500"),
     ("group.share.min.heartbeat.interval.ms", "500"),
+    ("group.streams.heartbeat.interval.ms", "500"),
+    ("group.streams.min.heartbeat.interval.ms", "500"),
+    ("group.streams.initial.rebalance.delay.ms", "0"),
     ("offsets.commit.timeout.ms", "10000"),
     // A killed broker is missed soon.
     ("broker.heartbeat.interval.ms", "1000"),

@@ -14,7 +14,7 @@ fn relayed(family: Family, scenario: &str, password: &str, mechanisms: &[&str]) 
     let cluster = cluster::secured()?;
     let skein = Skein::start(&config(cluster, Form::Bare)?)?;
     for mechanism in mechanisms {
-        let login = family.login(mechanism, USER, password);
+        let login = family.login(mechanism, USER, password)?;
         let direct = client::run(family, scenario, &cluster.bootstrap(), &login)?;
         let through = client::run_through(family, scenario, &skein.bootstrap(), cluster, &login)?;
         client::same(&direct, &through)?;

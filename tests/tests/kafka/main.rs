@@ -8,3 +8,4 @@ mod kit;
 mod login;
 mod scenarios;
 mod stage;
+mod table;

@@ -23,14 +23,33 @@ fn once<K: Ord, T: Clone>(made: &Mutex<BTreeMap<K, Once<T>>>, key: K, make: impl
     outcome.clone().map_err(|error| anyhow!(error))
 }
 
+/// A scenario of a family, and the proxy before the three brokers, if there is one.
+type Run = (Family, &'static str, Option<Form>);
+
 /// What a family's scenario sees of the three brokers.
 pub(crate) fn direct(family: Family, scenario: &'static str) -> Result<Value> {
-    static SEEN: Mutex<BTreeMap<(Family, &str), Once<Value>>> = Mutex::new(BTreeMap::new());
-    once(&SEEN, (family, scenario), || client::run(family, scenario, &cluster::three()?.bootstrap(), &[]))
+    seen((family, scenario, None))
+}
+
+/// What it sees through the proxy that stands in this form before them.
+pub(crate) fn through(family: Family, scenario: &'static str, form: Form) -> Result<Value> {
+    seen((family, scenario, Some(form)))
+}
+
+fn seen(run: Run) -> Result<Value> {
+    static SEEN: Mutex<BTreeMap<Run, Once<Value>>> = Mutex::new(BTreeMap::new());
+    once(&SEEN, run, || {
+        let (family, scenario, form) = run;
+        let cluster = cluster::three()?;
+        match form {
+            None => client::run(family, scenario, &cluster.bootstrap(), &[]),
+            Some(form) => client::run_through(family, scenario, &proxy(form)?, cluster, &[]),
+        }
+    })
 }
 
 /// The bootstrap address of the proxy that stands in this form before the three brokers.
-pub(crate) fn through(form: Form) -> Result<String> {
+fn proxy(form: Form) -> Result<String> {
     static PROXIES: Mutex<BTreeMap<Form, Once<Arc<Skein>>>> = Mutex::new(BTreeMap::new());
     let proxy = once(&PROXIES, form, || Ok(Arc::new(Skein::start(&config(cluster::three()?, form)?)?)))?;
     Ok(proxy.bootstrap())

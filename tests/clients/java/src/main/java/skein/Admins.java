@@ -1,18 +1,22 @@
 package skein;
 
-import static skein.Json.map;
-
+import java.util.Map;
+import java.util.TreeMap;
 import org.apache.kafka.clients.admin.Admin;
 
-/** What administrators do. */
+/** What administrators do; each class puts in what it saw of its features. */
 final class Admins {
     private Admins() {
     }
 
     static Object run(Session session) throws Exception {
         try (Admin admin = session.admin()) {
-            return map("topics", TopicAdmin.run(session, admin), "groups", GroupAdmin.run(session, admin),
-                    "partitions", PartitionAdmin.run(session, admin), "cluster", ClusterAdmin.run(session, admin));
+            Map<String, Object> results = new TreeMap<>();
+            TopicAdmin.run(session, admin, results);
+            GroupAdmin.run(session, admin, results);
+            PartitionAdmin.run(session, admin, results);
+            ClusterAdmin.run(session, admin, results);
+            return results;
         }
     }
 }

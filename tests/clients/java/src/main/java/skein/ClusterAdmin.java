@@ -19,7 +19,7 @@ final class ClusterAdmin {
     private ClusterAdmin() {
     }
 
-    static Object run(Session session, Admin admin) throws Exception {
+    static void run(Session session, Admin admin, Map<String, Object> all) throws Exception {
         DescribeClusterResult cluster = admin.describeCluster();
         List<Node> nodes = Session.get(cluster.nodes()).stream().toList();
         List<Integer> ids = nodes.stream().map(Node::id).sorted().toList();
@@ -32,10 +32,10 @@ final class ClusterAdmin {
         results.put("broker-configs", brokerConfigs(admin, ids.get(0)));
         results.put("unknown-broker", Session.error(
                 admin.describeConfigs(List.of(broker(999_983)), new DescribeConfigsOptions().timeoutMs(1_000)).all()));
-        results.put("features", Session.get(admin.describeFeatures().featureMetadata()).finalizedFeatures()
+        all.put("cluster", results);
+        all.put("features", Session.get(admin.describeFeatures().featureMetadata()).finalizedFeatures()
                 .entrySet().stream().map(Object::toString).sorted().toList());
-        results.put("quotas", quotas(session, admin));
-        return results;
+        all.put("quotas", quotas(session, admin));
     }
 
     private static ConfigResource broker(int id) {

@@ -20,16 +20,16 @@ final class GroupAdmin {
     private GroupAdmin() {
     }
 
-    static Object run(Session session, Admin admin) throws Exception {
+    static void run(Session session, Admin admin, Map<String, Object> results) throws Exception {
         String topic = session.topic("grouped", 2);
-        Map<String, Object> results = new TreeMap<>();
+        Map<String, Object> groups = new TreeMap<>();
         for (String protocol : List.of("classic", "consumer")) {
-            results.put(protocol, group(session, admin, topic, protocol));
+            groups.put(protocol, group(session, admin, topic, protocol));
         }
         results.put("offsets", offsets(session, admin, topic));
-        results.put("listed", listed(session, admin));
-        results.put("delete", delete(session, admin));
-        return results;
+        groups.put("listed", listed(session, admin));
+        groups.put("delete", delete(session, admin));
+        results.put("groups", groups);
     }
 
     /** A group with one member. */

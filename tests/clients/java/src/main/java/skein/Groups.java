@@ -29,17 +29,16 @@ final class Groups {
     }
 
     static Object classic(Session session) throws Exception {
-        Map<String, Object> results = new TreeMap<>();
-        for (String assignor : List.of("Range", "CooperativeSticky")) {
-            String own = assignor.toLowerCase();
-            results.put(own, story(session, own, Map.of("group.id", session.name(own), "session.timeout.ms", 20_000,
-                    "heartbeat.interval.ms", 500,
-                    "partition.assignment.strategy",
-                    "org.apache.kafka.clients.consumer." + assignor + "Assignor")));
-        }
-        results.put("commits", commits(session, Map.of("group.id", session.name("commits"))));
-        results.put("pattern", pattern(session, Map.of("group.id", session.name("pattern"))));
-        return results;
+        Map<String, Object> eager = new TreeMap<>(story(session, "range", assignor(session, "range", "Range")));
+        eager.put("commits", commits(session, Map.of("group.id", session.name("commits"))));
+        eager.put("pattern", pattern(session, Map.of("group.id", session.name("pattern"))));
+        return map("eager", eager, "cooperative",
+                story(session, "cooperative", assignor(session, "cooperative", "CooperativeSticky")));
+    }
+
+    private static Map<String, Object> assignor(Session session, String own, String assignor) {
+        return Map.of("group.id", session.name(own), "session.timeout.ms", 20_000, "heartbeat.interval.ms", 500,
+                "partition.assignment.strategy", "org.apache.kafka.clients.consumer." + assignor + "Assignor");
     }
 
     static Object kip848(Session session) throws Exception {
@@ -52,11 +51,11 @@ final class Groups {
                 "group.protocol", "consumer")));
         results.put("pattern", pattern(session, Map.of("group.id", session.name("pattern"),
                 "group.protocol", "consumer")));
-        return results;
+        return map("kip848", results);
     }
 
     /** Two members, then three, then two again, with records in every stage. */
-    private static Object story(Session session, String own, Map<String, ?> configs) throws Exception {
+    private static Map<String, Object> story(Session session, String own, Map<String, ?> configs) throws Exception {
         String topic = session.topic(own, PARTITIONS);
         ConcurrentLinkedQueue<String> seen = new ConcurrentLinkedQueue<>();
         List<Object> stages = new ArrayList<>();

@@ -41,7 +41,7 @@ final class Idempotent {
         Map<String, Object> ordered = new TreeMap<>();
         read.forEach((partition, values) ->
                 ordered.put(partition, values.equals(expected(Integer.parseInt(partition)))));
-        return map("offsets-rise", acknowledged, "ordered", ordered, "ends", ends);
+        return map("idempotent", map("offsets-rise", acknowledged, "ordered", ordered, "ends", ends));
     }
 
     private static boolean write(Session session, String topic, int producerNumber) throws Exception {

@@ -7,7 +7,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.LogDirDescription;
 import org.apache.kafka.clients.admin.NewPartitionReassignment;
@@ -26,9 +25,8 @@ final class PartitionAdmin {
     private PartitionAdmin() {
     }
 
-    static Object run(Session session, Admin admin) throws Exception {
+    static void run(Session session, Admin admin, Map<String, Object> results) throws Exception {
         String topic = session.topic("partitions", 2);
-        Map<String, Object> results = new TreeMap<>();
         try (KafkaProducer<byte[], byte[]> plain = session.producer(Map.of());
                 KafkaProducer<byte[], byte[]> open =
                         session.producer(Map.of("transactional.id", session.name("open")))) {
@@ -39,21 +37,20 @@ final class PartitionAdmin {
             open.initTransactions();
             open.beginTransaction();
             Session.get(open.send(new ProducerRecord<>(topic, 1, Records.TIME, null, Records.bytes("open"))));
-            results.put("producers", producers(admin, topic));
-            results.put("transactions", transactions(session, admin));
+            results.put("producers", producers(admin, topic, 2));
+            results.put("list-transactions", transactions(session, admin));
             open.abortTransaction();
         }
-        results.put("offsets", offsets(admin, topic));
+        results.put("partitions", map("offsets", offsets(admin, topic), "elect", elect(session, admin, topic)));
         results.put("delete-records", deleteRecords(session, admin, topic));
-        results.put("elect", elect(session, admin, topic));
-        results.put("replicas", replicas(session, admin, topic));
-        results.put("fence", Session.error(admin.fenceProducers(List.of(session.name("open"))).all()));
-        return results;
+        results.put("log-dirs", logDirs(session, admin, topic));
+        results.put("reassignments", reassignments(session, admin, topic));
     }
 
-    private static Object producers(Admin admin, String topic) throws Exception {
+    /** Who writes to the partitions, and in which open transactions. */
+    static Object producers(Admin admin, String topic, int partitions) throws Exception {
         Map<String, Object> results = new TreeMap<>();
-        Session.get(admin.describeProducers(Records.partitions(topic, 2)).all()).forEach((partition, state) ->
+        Session.get(admin.describeProducers(Records.partitions(topic, partitions)).all()).forEach((partition, state) ->
                 results.put(String.valueOf(partition.partition()), state.activeProducers().stream()
                         .map(PartitionAdmin::producer).sorted().toList()));
         return results;
@@ -73,7 +70,8 @@ final class PartitionAdmin {
         boolean sameProducer = Session.get(admin.listTransactions().all()).stream()
                 .filter(listing -> listing.transactionalId().equals(id))
                 .mapToLong(TransactionListing::producerId).allMatch(found -> found == described.producerId());
-        return map("listed", listed, "same-producer", sameProducer, "state", described.state(),
+        String fenced = Session.error(admin.fenceProducers(List.of(session.name("closed"))).all());
+        return map("fence", fenced, "listed", listed, "same-producer", sameProducer, "state", described.state(),
                 "partitions", described.topicPartitions().stream()
                         .map(partition -> session.own(partition.toString())).sorted().toList());
     }
@@ -117,23 +115,25 @@ final class PartitionAdmin {
         return results;
     }
 
-    private static Object replicas(Session session, Admin admin, String topic) throws Exception {
+    private static Object logDirs(Session session, Admin admin, String topic) throws Exception {
         List<Integer> brokers = Session.get(admin.describeCluster().nodes()).stream().map(Node::id).toList();
         Map<Integer, Map<String, LogDirDescription>> dirs =
                 Session.get(admin.describeLogDirs(brokers).allDescriptions());
         List<String> held = dirs.values().stream().flatMap(broker -> broker.values().stream())
-                .flatMap(dir -> dir.replicaInfos().keySet().stream()).filter(held1 -> session.owns(held1.topic()))
-                .filter(held1 -> held1.topic().equals(topic))
-                .map(held1 -> session.own(held1.toString())).sorted().collect(Collectors.toList());
+                .flatMap(dir -> dir.replicaInfos().keySet().stream()).filter(replica -> replica.topic().equals(topic))
+                .map(replica -> session.own(replica.toString())).sorted().toList();
+        return map("brokers-with-dirs", dirs.values().stream().filter(broker -> !broker.isEmpty()).count(),
+                "all-brokers", dirs.size() == brokers.size(), "replicas", held);
+    }
+
+    private static Object reassignments(Session session, Admin admin, String topic) throws Exception {
         TopicPartition partition = new TopicPartition(topic, 0);
         List<Integer> now = Session.settled("the replicas", () ->
                 Session.get(admin.describeTopics(List.of(topic)).allTopicNames()).get(topic)
                         .partitions().get(0).replicas().stream().map(Node::id).toList());
-        return map("brokers-with-dirs", dirs.values().stream().filter(broker -> !broker.isEmpty()).count(),
-                "all-brokers", dirs.size() == brokers.size(), "replicas", held,
-                "reassign-to-the-same", Session.error(admin.alterPartitionReassignments(
+        return map("to-the-same", Session.error(admin.alterPartitionReassignments(
                         Map.of(partition, Optional.of(new NewPartitionReassignment(now)))).all()),
-                "reassign-to-nobody", Session.error(admin.alterPartitionReassignments(
+                "to-nobody", Session.error(admin.alterPartitionReassignments(
                         Map.of(partition, Optional.of(new NewPartitionReassignment(List.of(999_983))))).all()),
                 "cancel", Session.error(admin.alterPartitionReassignments(Map.of(partition, Optional.empty())).all()),
                 "ongoing", Session.get(admin.listPartitionReassignments(Set.of(partition)).reassignments()).size());

@@ -1,6 +1,9 @@
 package skein;
 
+import java.io.IOException;
+import java.io.InputStream;
 import java.util.Map;
+import java.util.Properties;
 import java.util.TreeMap;
 import org.apache.kafka.clients.admin.Admin;
 
@@ -18,6 +21,7 @@ public final class Probe {
     }
 
     private static final Map<String, Scenario> SCENARIOS = new TreeMap<>(Map.ofEntries(
+            Map.entry("version", session -> Json.map("library", "kafka-clients " + version())),
             Map.entry("produce", Produce::run),
             Map.entry("seek", Seek::run),
             Map.entry("classic", Groups::classic),
@@ -35,9 +39,13 @@ public final class Probe {
 
     /** Ends with code 0 and one line, or with code 1 and a stack trace, or with code 2 if it was called wrongly. */
     public static void main(String[] arguments) {
-        Scenario scenario = arguments.length == 0 ? null : SCENARIOS.get(arguments[0]);
+        run(arguments, SCENARIOS);
+    }
+
+    static void run(String[] arguments, Map<String, Scenario> scenarios) {
+        Scenario scenario = arguments.length == 0 ? null : scenarios.get(arguments[0]);
         if (scenario == null) {
-            System.err.println("the first argument has to be one of " + SCENARIOS.keySet());
+            System.err.println("the first argument has to be one of " + scenarios.keySet());
             System.exit(2);
         }
         try {
@@ -49,6 +57,15 @@ public final class Probe {
             failure.printStackTrace();
             Runtime.getRuntime().halt(1);
         }
+    }
+
+    /** The version that Kafka's own jars say they have. */
+    static String version() throws IOException {
+        Properties known = new Properties();
+        try (InputStream file = Probe.class.getResourceAsStream("/kafka/kafka-version.properties")) {
+            known.load(file);
+        }
+        return known.getProperty("version");
     }
 
     /** One question to the cluster: does it let us in? */

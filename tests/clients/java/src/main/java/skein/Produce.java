@@ -23,13 +23,18 @@ final class Produce {
     }
 
     static Object run(Session session) throws Exception {
-        return map("codecs", codecs(session), "large", large(session), "append-time", appendTime(session),
-                "errors", errors(session));
+        Map<String, Object> written = new TreeMap<>();
+        Map<String, Object> read = new TreeMap<>();
+        codecs(session, written, read);
+        large(session, written, read);
+        appendTime(session, written, read);
+        written.put("errors", errors(session));
+        return map("produce", written, "consume", read);
     }
 
     /** One topic per codec, one partition per kind of acknowledgement. */
-    private static Object codecs(Session session) throws Exception {
-        Map<String, Object> results = new TreeMap<>();
+    private static void codecs(Session session, Map<String, Object> written, Map<String, Object> read)
+            throws Exception {
         for (String codec : CODECS) {
             String topic = session.topic(codec, ACKS.size());
             Map<String, Object> acknowledged = new TreeMap<>();
@@ -40,10 +45,9 @@ final class Produce {
             }
             // Without all acknowledgements, a producer may close before the records are where consumers see them.
             awaitEnds(session, topic, Records.odd(topic, 0).size());
-            results.put(codec, map("acknowledged", acknowledged, "read",
-                    Records.all(session, topic, ACKS.size(), Map.of())));
+            written.put(codec, acknowledged);
+            read.put(codec, Records.all(session, topic, ACKS.size(), Map.of()));
         }
-        return results;
     }
 
     /** The offset and timestamp of each acknowledgement. */
@@ -73,7 +77,8 @@ final class Produce {
     }
 
     /** Records of 1 MB under every codec, of 20 MB under some: a slow codec shows nothing more with the larger. */
-    private static Object large(Session session) throws Exception {
+    private static void large(Session session, Map<String, Object> written, Map<String, Object> read)
+            throws Exception {
         Map<String, Object> results = new TreeMap<>();
         String topic = session.topic("large", CODECS.size());
         for (String codec : CODECS) {
@@ -89,22 +94,24 @@ final class Produce {
             }
             results.put(codec, send(session, Map.of("compression.type", codec), records));
         }
-        Object read = Records.all(session, topic, CODECS.size(), Map.of());
+        written.put("large", results);
+        read.put("large", Records.all(session, topic, CODECS.size(), Map.of()));
         try (Admin admin = session.admin()) {
             Session.get(admin.deleteTopics(List.of(topic)).all());
         }
-        return map("acknowledged", results, "read", read);
     }
 
     /** A topic whose broker sets the timestamps. */
-    private static Object appendTime(Session session) throws Exception {
+    private static void appendTime(Session session, Map<String, Object> written, Map<String, Object> read)
+            throws Exception {
         String topic = session.topic("append-time", 1, Map.of("message.timestamp.type", "LogAppendTime"));
         long before = System.currentTimeMillis() - 1000;
         try (KafkaProducer<byte[], byte[]> producer = session.producer(Map.of())) {
             byte[] value = Records.bytes("value");
             RecordMetadata data =
                     Session.get(producer.send(new ProducerRecord<>(topic, 0, Records.TIME, null, value)));
-            return map("by-broker", data.timestamp() >= before, "read", Records.all(session, topic, 1, Map.of()));
+            written.put("append-time", map("by-broker", data.timestamp() >= before));
+            read.put("append-time", Records.all(session, topic, 1, Map.of()));
         }
     }
 

@@ -39,7 +39,7 @@ final class Seek {
         results.put("beyond", beyond(session, partition(topic, 0)));
         results.put("two-hours", firstAfter(session, partition(topic, 2), "by_duration:PT2H"));
         results.put("latest", firstAfter(session, partition(topic, 2), "latest"));
-        return results;
+        return map("seek", results);
     }
 
     private static TopicPartition partition(String topic, int index) {

@@ -73,7 +73,8 @@ final class Session {
         return name.startsWith(option("prefix"));
     }
 
-    private Properties with(Map<String, ?> more) {
+    /** The properties of the run, and more. */
+    Properties with(Map<String, ?> more) {
         Properties all = new Properties();
         all.putAll(properties);
         more.forEach((key, value) -> all.put(key, value.toString()));

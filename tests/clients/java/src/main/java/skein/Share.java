@@ -18,7 +18,10 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.config.ConfigResource;
 
-/** A share group: two members that share partitions, and a member that accepts, releases and rejects. */
+/**
+ * A share group: two members that share partitions, and a member that accepts, releases and rejects. And what a plain
+ * consumer makes of a Streams group.
+ */
 final class Share {
     private static final int PARTITIONS = 3;
     private static final int RECORDS = 90;
@@ -27,7 +30,9 @@ final class Share {
     }
 
     static Object run(Session session) throws Exception {
-        return map("together", together(session), "answers", answers(session));
+        return map("share", map("together", together(session), "answers", answers(session)),
+                "streams", Lacking.refused("group.protocol", "streams",
+                        config -> session.consumer(config).close()));
     }
 
     private static String fromTheStart(Session session, String own) throws Exception {

@@ -26,15 +26,12 @@ final class TopicAdmin {
     private TopicAdmin() {
     }
 
-    static Object run(Session session, Admin admin) throws Exception {
-        Map<String, Object> results = new TreeMap<>();
-        results.put("create", create(session, admin));
-        results.put("refused", refused(session, admin));
-        results.put("describe", describe(session, admin));
-        results.put("partitions", partitions(session, admin));
+    static void run(Session session, Admin admin, Map<String, Object> results) throws Exception {
+        Map<String, Object> topics = map("create", create(session, admin), "refused", refused(session, admin),
+                "describe", describe(session, admin), "extend", extend(session, admin));
         results.put("configs", configs(session, admin));
-        results.put("delete", delete(session, admin));
-        return results;
+        topics.put("delete", delete(session, admin));
+        results.put("topics", topics);
     }
 
     private static NewTopic topic(Session session, String own, int partitions) {
@@ -117,7 +114,7 @@ final class TopicAdmin {
         return results;
     }
 
-    private static Object partitions(Session session, Admin admin) throws Exception {
+    private static Object extend(Session session, Admin admin) throws Exception {
         String name = session.name("plain");
         Map<String, Object> results = new TreeMap<>();
         results.put("fewer", Session.error(admin.createPartitions(Map.of(name, NewPartitions.increaseTo(2))).all()));

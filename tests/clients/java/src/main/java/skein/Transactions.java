@@ -23,7 +23,8 @@ final class Transactions {
     }
 
     static Object run(Session session) throws Exception {
-        return map("outcomes", outcomes(session), "offsets", offsets(session), "fenced", fenced(session));
+        return map("transactions", map(
+                "outcomes", outcomes(session), "offsets", offsets(session), "fenced", fenced(session)));
     }
 
     private static KafkaProducer<byte[], byte[]> producer(Session session, String own) {

@@ -1,0 +1,36 @@
+"""librdkafka, through its Python binding: runs one scenario and prints what it saw."""
+
+import sys
+
+import confluent_kafka
+
+import admins
+import groups
+import idempotent
+import load
+import login
+import produce
+import program
+import seek
+import share
+import transactions
+from session import Session
+
+SCENARIOS = {
+    "version": lambda session: {
+        "library": f"librdkafka {confluent_kafka.libversion()[0]}, confluent-kafka {confluent_kafka.__version__}"},
+    "produce": produce.run,
+    "seek": seek.run,
+    "classic": groups.classic,
+    "kip848": groups.kip848,
+    "idempotent": idempotent.run,
+    "transactions": transactions.run,
+    "admin": admins.run,
+    "share": share.run,
+    "login": login.run,
+    "produce-load": load.produce,
+    "drain": load.drain,
+}
+
+if __name__ == "__main__":
+    program.run(sys.argv[1:], SCENARIOS, Session)
