@@ -25,6 +25,9 @@ enum Command {
         /// The configuration, TOML.
         file: PathBuf,
     },
+    /// Shows Skein at work: clusters in this process, Skein in front of them, and traffic whose every record is checked.
+    #[cfg(feature = "demo")]
+    Demo(crate::demo::Options),
 }
 
 /// Runs the command with the kinds of router in `kinds`.
@@ -33,6 +36,8 @@ enum Command {
 /// What is wrong with the file, or what could not be bound.
 pub fn main(kinds: &Registry) -> miette::Result<()> {
     match Arguments::parse().command {
+        #[cfg(feature = "demo")]
+        Command::Demo(options) => crate::demo::run(&options, kinds),
         Command::Run { file } => {
             let name = file.display().to_string();
             let text =

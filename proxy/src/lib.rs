@@ -12,6 +12,8 @@
 
 pub mod app;
 pub mod command;
+#[cfg(feature = "demo")]
+mod demo;
 pub mod events;
 mod listen;
 mod outbox;

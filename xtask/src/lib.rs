@@ -1,6 +1,6 @@
 //! Chores of this workspace that are too long for a shell line; `cargo xtask` runs them.
 //!
-//! Nothing is needed but cargo, `mvn`, `java` and `python3`; what can be fetched is fetched into `build/`.
+//! Nothing is needed but cargo, a C and a C++ compiler, `make`, `mvn`, `java` and `python3`; what can be fetched is fetched into `build/`.
 
 pub mod demo;
 pub mod soak;
