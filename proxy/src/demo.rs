@@ -30,14 +30,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use miette::{IntoDiagnostic, WrapErr, miette};
+use miette::{IntoDiagnostic, miette};
 use skein_routing::kind::Registry;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::app::App;
 use circuit::Circuit;
-use embedded::Embedded;
 use journal::{Journal, Logs};
 use operator::{BROKER, Health, Operator};
 use setting::{SETTINGS, Setting};

@@ -1,7 +1,8 @@
 //! Clusters inside this process: librdkafka's mock of a cluster, which speaks Kafka on ports of its own.
 //!
 //! It keeps up to 5 MiB per partition in memory, makes a topic when it is first asked for, coordinates classic groups, and
-//! hands out producer ids. It does not check the sequence numbers of producers without a transactional id, it has no admin
+//! hands out producer ids. Its Metadata answers from version 9 on have a byte too many, which Skein takes for malformed, so it
+//! offers less; and no topic ids then, which only those have. It does not check the sequence numbers of producers without a transactional id, it has no admin
 //! APIs and no controller that moves leaders: see [`super::operator`] for how a broker leaves it.
 
 use std::sync::mpsc::{Sender, channel};
@@ -11,6 +12,12 @@ use miette::{IntoDiagnostic, miette};
 use rdkafka::error::KafkaResult;
 use rdkafka::mocking::MockCluster;
 use rdkafka::producer::DefaultProducerContext;
+use rdkafka::types::RDKafkaApiKey;
+
+/// The last version of Metadata that is well formed.
+const METADATA: i16 = 8;
+/// The last version of Fetch that names topics by name.
+const FETCH: i16 = 12;
 
 /// What it is called in this process.
 type Mock = MockCluster<'static, DefaultProducerContext>;
@@ -34,13 +41,14 @@ impl Embedded {
         let (orders, taken) = channel::<Order>();
         let (started, start) = channel();
         let serve = move || {
-            let mock = match MockCluster::new(brokers) {
-                Ok(mock) => mock,
-                // Nobody waits any more if this cannot be told.
-                Err(error) => return drop(started.send(Err(error))),
-            };
-            let _ = started.send(Ok(mock.bootstrap_servers()));
-            taken.into_iter().for_each(|order| order(&mock));
+            // Nobody waits any more if something cannot be told.
+            match cluster(brokers) {
+                Ok(mock) => {
+                    let _ = started.send(Ok(mock.bootstrap_servers()));
+                    taken.into_iter().for_each(|order| order(&mock));
+                }
+                Err(error) => drop(started.send(Err(error))),
+            }
         };
         thread::Builder::new().name(format!("cluster {name}")).spawn(serve).into_diagnostic()?;
         let addresses = start.recv().into_diagnostic()?.into_diagnostic()?;
@@ -62,4 +70,12 @@ impl Embedded {
         self.orders.send(order).map_err(|_| miette!("the embedded cluster is gone"))?;
         result.recv().into_diagnostic()?.into_diagnostic()
     }
+}
+
+fn cluster(brokers: i32) -> KafkaResult<Mock> {
+    let mock = MockCluster::new(brokers)?;
+    for (api, to) in [(RDKafkaApiKey::Metadata, METADATA), (RDKafkaApiKey::Fetch, FETCH)] {
+        mock.apiversion(api, Some(0), Some(to))?;
+    }
+    Ok(mock)
 }
