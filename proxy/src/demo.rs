@@ -14,6 +14,7 @@
 mod circuit;
 mod clients;
 mod embedded;
+mod invitation;
 mod journal;
 mod operator;
 mod plain;
@@ -184,7 +185,8 @@ fn announce(options: &Options, settings: &[Setting], configuration: &str) -> std
     if options.with_outage {
         plain::say(&plain::outage())?;
     }
-    Ok(())
+    plain::say("\nTo try while it runs:")?;
+    invitation::commands(settings).iter().try_for_each(|line| plain::say(line))
 }
 
 /// Tells of SIGINT and SIGTERM from now on.

@@ -26,7 +26,7 @@ pub(super) struct Circuit {
     pub(super) latencies: Latencies,
     /// Bytes on the clients' connections.
     pub(super) traffic: Traffic,
-    /// Partitions that the group's members hold.
+    /// Partitions that the group's member holds.
     pub(super) held: AtomicUsize,
     sending: AtomicBool,
     reading: AtomicBool,

@@ -21,8 +21,6 @@ use super::verifier::StreamId;
 
 /// Producers of each virtual cluster.
 pub(super) const PRODUCERS: u32 = 2;
-/// Members of the group of each virtual cluster.
-pub(super) const CONSUMERS: u32 = 2;
 /// How often producers send what is due.
 const TICK: Duration = Duration::from_millis(20);
 /// How long a consumer waits for a record before it looks about.
@@ -54,18 +52,15 @@ pub(super) fn group(circuit: &Circuit) -> String {
 /// # Errors
 /// A client that could not be made.
 pub(super) fn start(circuit: &Arc<Circuit>) -> miette::Result<Vec<JoinHandle<()>>> {
-    let consumers = (1..=CONSUMERS).map(|number| {
-        let consumer = consumer(circuit, number).into_diagnostic()?;
-        let circuit = Arc::clone(circuit);
-        let thread = thread::Builder::new().name(format!("consumer {number}"));
-        thread.spawn(move || read(&circuit, &consumer)).into_diagnostic()
-    });
+    let consumer = consumer(circuit).into_diagnostic()?;
+    let shared = Arc::clone(circuit);
+    let reader = thread::Builder::new().name("consumer".to_owned()).spawn(move || read(&shared, &consumer));
     let producers = (1..=PRODUCERS).map(|number| {
         let hand = Hand::new(circuit, number).into_diagnostic()?;
         let thread = thread::Builder::new().name(format!("producer {number}"));
         thread.spawn(move || hand.run()).into_diagnostic()
     });
-    consumers.chain(producers).collect()
+    std::iter::once(reader.into_diagnostic()).chain(producers).collect()
 }
 
 /// What a client tells of itself.
@@ -145,8 +140,8 @@ impl Hand {
         while self.circuit.is_sending() {
             thread::sleep(TICK);
             let count = due.after(TICK);
-            // Before the group has all partitions a rebalance could make a member read some records again.
-            if !self.group_is_complete() || self.circuit.ledger.tally().on_the_way > ON_THE_WAY {
+            // Nothing is on the way for long: who reads it is there first.
+            if !self.group_is_ready() || self.circuit.ledger.tally().on_the_way > ON_THE_WAY {
                 continue;
             }
             for _ in 0..count {
@@ -160,7 +155,7 @@ impl Hand {
         }
     }
 
-    fn group_is_complete(&self) -> bool {
+    fn group_is_ready(&self) -> bool {
         i32::try_from(self.circuit.held.load(Ordering::Relaxed)).is_ok_and(|held| held >= PARTITIONS)
     }
 
@@ -207,13 +202,17 @@ impl Due {
     }
 }
 
-fn consumer(circuit: &Arc<Circuit>, number: u32) -> KafkaResult<BaseConsumer<Voice>> {
-    let client_id = format!("demo-consumer-{number}");
+/// The one member of the group. The mock coordinates larger ones by luck: a member that asks for its partitions after the
+/// leader has handed them out gets none.
+fn consumer(circuit: &Arc<Circuit>) -> KafkaResult<BaseConsumer<Voice>> {
+    let client_id = "demo-consumer".to_owned();
     let mut config = config(circuit, &client_id);
     config
         .set("group.id", group(circuit))
         .set("auto.offset.reset", "earliest")
         .set("auto.commit.interval.ms", "1000")
+        // A member that comes back is kept waiting for as long by the mock.
+        .set("session.timeout.ms", "10000")
         .set("fetch.wait.max.ms", "100");
     let consumer: BaseConsumer<Voice> =
         config.create_with_context(Voice { circuit: Arc::clone(circuit), client_id })?;
@@ -223,7 +222,6 @@ fn consumer(circuit: &Arc<Circuit>, number: u32) -> KafkaResult<BaseConsumer<Voi
 
 /// Reads until the circuit says so.
 fn read(circuit: &Circuit, consumer: &BaseConsumer<Voice>) {
-    let mut held = 0;
     while circuit.is_reading() {
         match consumer.poll(POLL) {
             Some(Ok(message)) => {
@@ -233,10 +231,9 @@ fn read(circuit: &Circuit, consumer: &BaseConsumer<Voice>) {
             }
             Some(Err(error)) => tracing::info!(%error, "a consumer waits"),
             None => {
-                let holds = consumer.assignment().map_or(held, |partitions| partitions.count());
-                circuit.held.fetch_add(holds, Ordering::Relaxed);
-                circuit.held.fetch_sub(held, Ordering::Relaxed);
-                held = holds;
+                if let Ok(partitions) = consumer.assignment() {
+                    circuit.held.store(partitions.count(), Ordering::Relaxed);
+                }
             }
         }
     }

@@ -9,9 +9,9 @@ use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Block, Clear, Paragraph, Wrap};
 
 use super::circuit::Bytes;
-use super::clients::{CONSUMERS, PRODUCERS};
+use super::clients::PRODUCERS;
+use super::invitation;
 use super::operator::{BROKER, Broker, Health};
-use super::setting::HOST;
 use super::view::{View, grouped, milliseconds};
 
 /// The widest that is of use.
@@ -47,9 +47,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, picture: &Picture<'_>) {
     let whole = frame.area();
     let area = Rect { width: whole.width.min(WIDTH), ..whole };
     let heights = picture.views.iter().map(|view| view.setting.brokers.max(2) + 4).map(Constraint::Length);
-    let tries = tries(picture.views);
+    let settings: Vec<_> = picture.views.iter().map(|view| view.setting).collect();
+    let commands = Text::from_iter(invitation::commands(&settings));
+    let high = u16::try_from(commands.height()).unwrap_or(u16::MAX).saturating_add(2);
     let rows = [Constraint::Length(1)].into_iter().chain(heights);
-    let rows = rows.chain([Constraint::Length(tries.height() + 2), Constraint::Min(3)]);
+    let rows = rows.chain([Constraint::Length(high), Constraint::Min(3)]);
     let areas = Layout::vertical(rows).split(area);
     let mut areas = areas.iter().copied();
     let mut next = || areas.next().unwrap_or_default();
@@ -57,7 +59,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, picture: &Picture<'_>) {
     for view in picture.views {
         draw_view(frame, view, next());
     }
-    frame.render_widget(Paragraph::new(tries.text).block(Block::bordered().title(" Try it ")), next());
+    frame.render_widget(Paragraph::new(commands).block(Block::bordered().title(" Try it ")), next());
     let log = next();
     let lines =
         picture.journal.iter().skip(picture.journal.len().saturating_sub(usize::from(log.height.saturating_sub(2))));
@@ -100,7 +102,7 @@ fn draw_view(frame: &mut Frame<'_>, view: &View, area: Rect) {
     let text = vec![
         Line::raw("clients").dim(),
         Line::raw(format!("{PRODUCERS} producers {:>7}/s ──►", grouped(rates.acknowledged))),
-        Line::raw(format!("{CONSUMERS} consumers {:>7}/s ◄──", grouped(rates.arrived))),
+        Line::raw(format!("1 group     {:>7}/s ◄──", grouped(rates.arrived))),
     ];
     frame.render_widget(Paragraph::new(text), clients);
     let text = vec![
@@ -171,36 +173,6 @@ fn counted(view: &View) -> Line<'static> {
     ])
 }
 
-struct Tries {
-    text: Text<'static>,
-}
-
-impl Tries {
-    fn height(&self) -> u16 {
-        u16::try_from(self.text.height()).unwrap_or(u16::MAX)
-    }
-}
-
-/// Commands for a client of the user's own.
-fn tries(views: &[View]) -> Tries {
-    let mut lines = Vec::new();
-    if let Some(view) = views.first() {
-        let (bootstrap, topic) = (view.setting.bootstrap(), view.setting.name);
-        lines.push(format!(
-            "kcat -b {bootstrap} -C -t {topic} -o -5          echo hello | kcat -b {bootstrap} -P -t mine"
-        ));
-        lines.push(format!("kafka-console-producer.sh --bootstrap-server {bootstrap} --topic mine"));
-    }
-    if let Some(view) = views.last() {
-        let port = view.setting.port;
-        lines.push(format!(
-            "python3 -c 'import confluent_kafka as k; print(k.Consumer({{\"bootstrap.servers\": \"{HOST}:{port}\","
-        ));
-        lines.push("  \"group.id\": \"me\"}).list_topics().brokers)'".to_owned());
-    }
-    Tries { text: lines.into_iter().map(Line::raw).collect() }
-}
-
 fn draw_overlay(frame: &mut Frame<'_>, picture: &Picture<'_>, area: Rect) {
     let (title, text) = match picture.overlay {
         Overlay::None => return,
@@ -214,7 +186,7 @@ fn draw_overlay(frame: &mut Frame<'_>, picture: &Picture<'_>, area: Rect) {
 
 const HELP: &str = "\
 Two Kafka clusters run inside this process: librdkafka's mock clusters, with 3 brokers and 1. Skein stands in front, and
-gives each a virtual cluster. Idempotent producers and consumer groups use these, and know no other address.
+gives each a virtual cluster. Two idempotent producers and a consumer group use each, and know no other address.
 
 Every record is numbered and checked:
   lost          acknowledged and passed over by its consumer

@@ -97,10 +97,14 @@ fn is_free(setting: &Setting) -> bool {
     setting.ports().all(|port| TcpListener::bind((HOST, port)).is_ok())
 }
 
+const HEAD: &str = "\
+# The embedded clusters call broker 0 their controller, and have none. Skein says once that it leaves it out.
+";
+
 /// The whole configuration.
 pub(super) fn toml<'a>(parts: impl IntoIterator<Item = (&'a Setting, &'a Embedded)>) -> String {
-    let parts: Vec<_> = parts.into_iter().map(|(setting, embedded)| setting.toml(embedded)).collect();
-    parts.join("\n")
+    let parts = parts.into_iter().map(|(setting, embedded)| format!("\n{}", setting.toml(embedded)));
+    std::iter::once(HEAD.to_owned()).chain(parts).collect()
 }
 
 #[cfg(test)]
