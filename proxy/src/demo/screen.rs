@@ -94,7 +94,7 @@ fn draw_view(frame: &mut Frame<'_>, view: &View, area: Rect) {
     let inner = block.inner(area);
     frame.render_widget(block, area);
     let [picture, counts] = Layout::vertical([Constraint::Min(1), Constraint::Length(1)]).areas(inner);
-    let columns = [Constraint::Length(25), Constraint::Length(26), Constraint::Length(20), Constraint::Min(30)];
+    let columns = [Constraint::Length(26), Constraint::Length(28), Constraint::Length(18), Constraint::Min(30)];
     let [clients, skein, cluster, nodes] = Layout::horizontal(columns).areas(picture);
     let rates = &view.rates;
     let latency = view.latency.map_or_else(String::new, |(median, _)| milliseconds(median));
@@ -140,19 +140,23 @@ fn node_state(view: &View, node: i32) -> (&'static str, Style) {
 }
 
 fn node_lines(view: &View) -> Vec<Line<'static>> {
-    let head = Line::raw("nodes            in          out").dim();
+    let head = Line::raw("nodes              in         out").dim();
     let nodes = (1..=view.setting.brokers).map(|node| {
         let id = i32::from(node);
         let (state, style) = node_state(view, id);
         let Bytes { up, down } = view.rates.nodes.get(&id).copied().unwrap_or_default();
-        let rates = format!("  {:>11}  {:>11}", bytes(up), bytes(down));
+        let rates = format!("  {:>10}  {:>10}", bytes(up), bytes(down));
         Line::from(vec![Span::raw(format!("{node} ")), Span::styled(state, style), Span::raw(rates)])
     });
     std::iter::once(head).chain(nodes).collect()
 }
 
 fn bytes(per_second: u64) -> String {
-    format!("{} B/s", grouped(per_second))
+    if per_second < 10_000 {
+        format!("{} B/s", grouped(per_second))
+    } else {
+        format!("{} kB/s", grouped(per_second / 1000))
+    }
 }
 
 /// The counts: those that must be 0 stand out when they are not.
