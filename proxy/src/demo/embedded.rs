@@ -1,9 +1,9 @@
 //! Clusters inside this process: librdkafka's mock of a cluster, which speaks Kafka on ports of its own.
 //!
 //! It keeps up to 5 MiB per partition in memory, makes a topic when it is first asked for, coordinates classic groups, and
-//! hands out producer ids. Its Metadata answers from version 9 on have a byte too many, which Skein takes for malformed, so it
-//! offers less; and no topic ids then, which only those have. It does not check the sequence numbers of producers without a transactional id, it has no admin
-//! APIs and no controller that moves leaders: see [`super::operator`] for how a broker leaves it.
+//! hands out producer ids. It has no admin APIs, and no controller: nobody moves leaders when a broker goes, see
+//! [`super::operator`]. It checks the sequence numbers of producers with a transactional id only. A Java consumer with
+//! `group.protocol=consumer` makes it end the process; that API cannot be taken from what it offers.
 
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -14,10 +14,16 @@ use rdkafka::mocking::MockCluster;
 use rdkafka::producer::DefaultProducerContext;
 use rdkafka::types::RDKafkaApiKey;
 
-/// The last version of Metadata that is well formed.
-const METADATA: i16 = 8;
-/// The last version of Fetch that names topics by name.
-const FETCH: i16 = 12;
+/// The last versions that the mock does well. Later ones of Metadata are malformed; of Fetch, name topics by ids, which are not
+/// known without later Metadata; of the group's APIs, are read as if no element had tags.
+const LAST: [(RDKafkaApiKey, i16); 6] = [
+    (RDKafkaApiKey::Metadata, 8),
+    (RDKafkaApiKey::Fetch, 12),
+    (RDKafkaApiKey::JoinGroup, 5),
+    (RDKafkaApiKey::SyncGroup, 3),
+    (RDKafkaApiKey::Heartbeat, 3),
+    (RDKafkaApiKey::LeaveGroup, 2),
+];
 
 /// What it is called in this process.
 type Mock = MockCluster<'static, DefaultProducerContext>;
@@ -74,8 +80,6 @@ impl Embedded {
 
 fn cluster(brokers: i32) -> KafkaResult<Mock> {
     let mock = MockCluster::new(brokers)?;
-    for (api, to) in [(RDKafkaApiKey::Metadata, METADATA), (RDKafkaApiKey::Fetch, FETCH)] {
-        mock.apiversion(api, Some(0), Some(to))?;
-    }
+    LAST.into_iter().try_for_each(|(api, last)| mock.apiversion(api, Some(0), Some(last)))?;
     Ok(mock)
 }

@@ -1,4 +1,4 @@
-//! Commands by which somebody tries a client of their own. All of them have been tried.
+//! Commands by which somebody tries a client of their own.
 
 use super::setting::Setting;
 
