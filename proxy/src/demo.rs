@@ -38,6 +38,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::app::App;
 use circuit::Circuit;
+use embedded::Embedded;
 use journal::{Journal, Logs};
 use operator::{BROKER, Health, Operator};
 use setting::{SETTINGS, Setting};
@@ -93,13 +94,10 @@ struct Demo {
 
 impl Demo {
     fn start(options: &Options, kinds: &Registry, journal: Arc<Journal>, runtime: &Runtime) -> miette::Result<Self> {
-        let settings = setting::on_free_ports().ok_or_else(|| miette!("no ports are free on {}", setting::HOST))?;
-        let embedded = settings.iter().map(Setting::start).collect::<miette::Result<Vec<_>>>()?;
-        let configuration = setting::toml(settings.iter().zip(&embedded));
-        announce(options, &settings, &configuration).into_diagnostic()?;
-        let blueprint = skein_config::load("the demo's configuration", &configuration, kinds)?;
+        let embedded = SETTINGS.iter().map(Setting::start).collect::<miette::Result<Vec<_>>>()?;
         let entered = runtime.enter();
-        let app = App::start(blueprint)?;
+        let (settings, configuration, app) = bound(&embedded, kinds)?;
+        announce(options, &settings, &configuration).into_diagnostic()?;
         let signals = signals(runtime).into_diagnostic()?;
         drop(entered);
         let mut clients = Vec::new();
@@ -167,6 +165,20 @@ impl Demo {
         drop(self.app);
         self.sides.into_iter().for_each(Observed::end);
     }
+}
+
+/// Skein in front of the clusters, its configuration, and the ports that it has.
+fn bound(embedded: &[Embedded], kinds: &Registry) -> miette::Result<([Setting; 2], String, App)> {
+    let mut refused = miette!("no ports are free on {}", setting::HOST);
+    for settings in setting::on_free_ports() {
+        let configuration = setting::toml(settings.iter().zip(embedded));
+        match App::start(skein_config::load("the demo's configuration", &configuration, kinds)?) {
+            Ok(app) => return Ok((settings, configuration, app)),
+            // Somebody else was quicker: the next ports may be free.
+            Err(error) => refused = error.into(),
+        }
+    }
+    Err(refused)
 }
 
 /// What is said before the screen comes, and stays when it has gone.

@@ -86,11 +86,11 @@ ports = \"{node_port}-{}\"
     }
 }
 
-/// The settings on ports that are free: those of the manual, or else all of them moved up by the same round number.
-pub(super) fn on_free_ports() -> Option<[Setting; 2]> {
-    let highest = SETTINGS.iter().flat_map(Setting::ports).max()?;
+/// The settings on ports that are free: those of the manual, then all of them moved up by one round number after another.
+pub(super) fn on_free_ports() -> impl Iterator<Item = [Setting; 2]> {
+    let highest = SETTINGS.iter().flat_map(Setting::ports).max().unwrap_or_default();
     let moves = (0..=u16::MAX - highest).step_by(STEP.into());
-    moves.map(|by| SETTINGS.map(|setting| setting.moved(by))).find(|settings| settings.iter().all(is_free))
+    moves.map(|by| SETTINGS.map(|setting| setting.moved(by))).filter(|settings| settings.iter().all(is_free))
 }
 
 fn is_free(setting: &Setting) -> bool {
@@ -123,9 +123,9 @@ mod tests {
 
     #[test]
     fn ports_that_are_taken_are_not_used() {
-        let first = on_free_ports().unwrap()[0];
+        let first = on_free_ports().next().unwrap()[0];
         let _taken = TcpListener::bind((HOST, first.node_port)).unwrap();
-        let second = on_free_ports().unwrap()[0];
+        let second = on_free_ports().next().unwrap()[0];
         assert!(second.port > first.port, "{second:?} after {first:?}");
     }
 }
