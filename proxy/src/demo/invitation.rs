@@ -6,15 +6,14 @@ use super::setting::Setting;
 pub(super) fn commands(settings: &[Setting]) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(first) = settings.first() {
-        let (bootstrap, topic) = (first.bootstrap(), first.name);
-        lines.push(format!("kcat -b {bootstrap} -C -t {topic} -o -5 -c 5"));
+        let bootstrap = first.bootstrap();
         lines.push(format!("echo hello | kafka-console-producer.sh --bootstrap-server {bootstrap} --topic mine"));
+        lines.push(format!("kafka-console-consumer.sh --bootstrap-server {bootstrap} --topic mine --from-beginning"));
     }
     if let Some(last) = settings.last() {
         let bootstrap = last.bootstrap();
         lines.push("python3 -c 'import confluent_kafka as k; p = k.Producer({".to_owned());
         lines.push(format!("  \"bootstrap.servers\": \"{bootstrap}\"}}); p.produce(\"mine\", \"hello\"); p.flush()'"));
-        lines.push(format!("kcat -b {bootstrap} -C -t mine -e"));
     }
     lines
 }
