@@ -22,9 +22,9 @@ kafka filter="":
 wire filter="":
     cargo test --workspace --all-features --test wire -- {{filter}}
 
-# A one-broker Kafka with Skein in front, until Ctrl-C.
-demo:
-    cargo xtask demo
+# Two embedded clusters, Skein in front of them, checked traffic: on one screen.
+demo *arguments:
+    cargo xtask demo {{arguments}}
 
 # CPU per GB beside a plain relay, ten minutes; writes benches/RESULTS.md.
 bench *arguments:

@@ -80,6 +80,9 @@ enum Command {
     },
     /// Prints the manual page of the command, in roff: `skein man | man -l -`.
     Man,
+    /// Shows Skein at work: clusters in this process, Skein in front of them, and traffic whose every record is checked.
+    #[cfg(feature = "demo")]
+    Demo(crate::demo::Options),
 }
 
 /// Formats of a drawing.
@@ -128,6 +131,10 @@ fn execute(command: Command, kinds: &Registry) -> Result<ExitCode, Wrong> {
         Command::Schema => tools::schema(kinds),
         Command::Graph { file, format } => tools::graph(file, format, kinds),
         Command::Explain { file, question } => tools::explain(file, &question, kinds),
+        #[cfg(feature = "demo")]
+        Command::Demo(options) => crate::demo::run(&options, kinds)
+            .map(|()| ExitCode::SUCCESS)
+            .map_err(|report| Wrong::new(format!("{report:?}"))),
         Command::Status { admin, format } => tools::status(admin, format),
         Command::Completions { shell } => tools::completions(shell, &mut Arguments::command()),
         Command::Man => tools::man(Arguments::command()),

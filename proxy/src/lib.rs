@@ -15,6 +15,8 @@ mod admin;
 mod admission;
 pub mod app;
 pub mod command;
+#[cfg(feature = "demo")]
+mod demo;
 pub mod events;
 #[cfg(test)]
 mod example;

@@ -10,7 +10,7 @@ const USAGE: &str = "\
 usage: cargo xtask <task>
 
   test [--from STAGE]    everything that must hold, set-up included; or only what follows when a stage has been mended
-  demo [--once]          a one-broker Kafka with Skein in front; --once: until its client is done, else until Ctrl-C
+  demo [OPTION …]        `skein demo`: two embedded clusters, Skein in front, checked traffic on one screen
   soak                   the proofs that take long
   wire-table [--check]   write protocol/wire.table from Kafka's message definitions, or compare it";
 
@@ -22,8 +22,7 @@ fn main() -> Result<ExitCode> {
         ["test"] => test::run(&root, None),
         ["test", "--from", stage] => test::run(&root, Some(stage)),
         ["soak"] => soak::run(&root),
-        ["demo"] => demo::run(&root, demo::End::AtCtrlC),
-        ["demo", "--once"] => demo::run(&root, demo::End::AtOnce),
+        ["demo", arguments @ ..] => demo::run(&root, arguments),
         ["wire-table"] => wire_table::run(&root, wire_table::Mode::Write).map(|()| ExitCode::SUCCESS),
         ["wire-table", "--check"] => wire_table::run(&root, wire_table::Mode::Check).map(|()| ExitCode::SUCCESS),
         _ => bail!("{USAGE}"),
