@@ -35,8 +35,6 @@ pub(super) fn show(demo: &mut Demo) -> miette::Result<()> {
 }
 
 fn shown(demo: &mut Demo, mut terminal: DefaultTerminal) -> io::Result<()> {
-    // Not every terminal has a second screen, which would be empty.
-    terminal.clear()?;
     let mut overlay = Overlay::None;
     while !demo.is_over() {
         let views = demo.views();
