@@ -219,13 +219,14 @@ fn write(
     out.freeze()
 }
 
-/// The tagged fields 0 to 2.
+/// The tagged fields 0 to 2. One that says what its absence says is left out, as brokers do: librdkafka before 2.1 reads no
+/// tag of one byte.
 fn features(out: &mut BytesMut, version: i16, offer: &Offer) {
     // Clients of v3 choke on a lowest level of 0, so a broker leaves such features out there.
     let shown: Vec<_> = offer.supported.iter().filter(|(_, lowest, _)| version >= 4 || *lowest > 0).collect();
     let mut supported = BytesMut::new();
     varint::put(&mut supported, narrow(shown.len()) + 1);
-    for (name, lowest, highest) in shown {
+    for (name, lowest, highest) in &shown {
         feature(&mut supported, name, *lowest, *highest);
     }
     let mut finalized = BytesMut::new();
@@ -235,9 +236,15 @@ fn features(out: &mut BytesMut, version: i16, offer: &Offer) {
         feature(&mut finalized, name, *highest, *lowest);
     }
     let epoch = offer.epoch.to_be_bytes();
-    varint::put(out, 3);
-    for (tag, content) in [(0, &supported[..]), (1, &epoch[..]), (2, &finalized[..])] {
-        varint::put(out, tag);
+    let fields = [
+        (0, &supported[..], !shown.is_empty()),
+        (1, &epoch[..], offer.epoch != -1),
+        (2, &finalized[..], !offer.finalized.is_empty()),
+    ];
+    let said = || fields.iter().filter(|(.., says)| *says);
+    varint::put(out, narrow(said().count()));
+    for (tag, content, _) in said() {
+        varint::put(out, *tag);
         varint::put(out, narrow(content.len()));
         out.put_slice(content);
     }
@@ -249,4 +256,30 @@ fn feature(out: &mut BytesMut, name: &str, first: i16, second: i16) {
     out.put_i16(first);
     out.put_i16(second);
     out.put_u8(0);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn tags_at_the_end(offer: &Offer) -> u8 {
+        let head = Head { length: 0, key: ApiKey::API_VERSIONS, version: 4, correlation: 1 };
+        let frame = Bytes::from_static(&[0, 18, 0, 4, 0, 0, 0, 1, 0xff, 0xff, 0, 2, b'a', 2, b'1', 0]);
+        let (answer, _) = answer(&head, &frame, offer, Expected { cluster_id: "c", at: None });
+        // Four bytes of correlation id, two of error, no range, four of throttle time.
+        assert_eq!(answer[..11], [0, 0, 0, 1, 0, 0, 2, 0, 18, 0, 0]);
+        answer[4 + 2 + 1 + 7 + 4]
+    }
+
+    #[test]
+    fn a_tagged_field_that_says_nothing_is_left_out() {
+        let nothing = Offer { epoch: -1, ..Offer::default() };
+        assert_eq!(tags_at_the_end(&nothing), 0);
+        let feature = vec![(Arc::from("metadata.version"), 1, 30)];
+        assert_eq!(tags_at_the_end(&Offer { epoch: 7, ..nothing.clone() }), 1);
+        assert_eq!(tags_at_the_end(&Offer { supported: feature.clone(), ..nothing.clone() }), 1);
+        assert_eq!(tags_at_the_end(&Offer { supported: feature.clone(), finalized: feature, epoch: 7, ..nothing }), 3);
+    }
 }
