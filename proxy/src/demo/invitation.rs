@@ -7,6 +7,7 @@ pub(super) fn commands(settings: &[Setting]) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(first) = settings.first() {
         let bootstrap = first.bootstrap();
+        lines.push(format!("echo hello | kcat -P -b {bootstrap} -t mine; kcat -C -b {bootstrap} -t mine -e"));
         lines.push(format!("echo hello | kafka-console-producer.sh --bootstrap-server {bootstrap} --topic mine"));
         lines.push(format!("kafka-console-consumer.sh --bootstrap-server {bootstrap} --topic mine --from-beginning"));
     }

@@ -46,11 +46,11 @@ fn an_address_that_is_taken_is_named() -> Result<()> {
 fn what_the_process_is_told_has_to_be_right() -> Result<()> {
     let (_, file) = good()?;
     for (table, why) in [
-        ("[process]\ndrain-timeout = 30", "invalid type"),
-        ("[process]\ndrain-timeout = \"soon\"", "a time such as"),
-        ("[connections]\nmost-per-source = 0", "nonzero"),
-        ("[connections]\nmost = 7", "unknown field"),
-        ("[admin]\nbind = \"localhost\"", "socket address"),
+        ("[process]\ndrain-timeout = 30", "`drain-timeout` is an integer"),
+        ("[process]\ndrain-timeout = \"soon\"", "`soon` is not a time"),
+        ("[connections]\nmost-per-source = 0", "`most-per-source` cannot be `0`"),
+        ("[connections]\nmost = 7", "`most` is no key of `connections`"),
+        ("[admin]\nbind = \"localhost\"", "`localhost` cannot be bound"),
     ] {
         is_refused(&format!("{file}\n{table}\n"), &[], &[], why)?;
     }
