@@ -104,6 +104,11 @@ impl Running {
         Ok(true)
     }
 
+    /// What it has written to its standard error: its log.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.dir.join("stderr")).unwrap_or_default()
+    }
+
     /// Waits for the end; kills the program after `limit`.
     pub fn result(mut self, limit: Duration) -> Result<Value> {
         let ended = process::until("the client's end", limit, || {

@@ -34,6 +34,10 @@ pub fn run(root: &Path) -> Result<ExitCode> {
     ];
     let chaos =
         || Stage::cargo("chaos", &["test", "--workspace", "--all-features", "--test", "kafka", "--", "loses_nothing"]);
+    stages.push(
+        Stage::cargo("a quiet log", &["test", "--workspace", "--all-features", "--test", "kafka", "--", "telemetry"])
+            .with("SKEIN_WATCHED", "600"),
+    );
     stages.extend(std::iter::repeat_with(chaos).take(CHAOS));
     stage::run(root, stages)
 }

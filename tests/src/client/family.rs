@@ -74,6 +74,9 @@ fn java(main: &str) -> Result<Command> {
     command.args(["-Xmx768m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp"]);
     command.arg(std::env::join_paths(path)?);
     command.arg("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn");
+    // What it makes of telemetry it says in passing.
+    command.arg("-Dorg.slf4j.simpleLogger.log.org.apache.kafka.common.telemetry=info");
+    command.arg("-Dorg.slf4j.simpleLogger.log.org.apache.kafka.clients.NetworkClient=info");
     command.arg("-Dorg.slf4j.simpleLogger.showDateTime=true");
     command.arg("-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS");
     command.arg(main);

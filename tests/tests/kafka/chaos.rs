@@ -86,6 +86,28 @@ fn three(name: &str) -> Result<Cluster> {
     Cluster::start(&Spec::new(name, &[1, 7, 1001], skein_tests::cluster::Security::Open))
 }
 
+/// How often a writer that is only watched has to go on: a second each. A soak watches longer.
+fn watched() -> Result<u32> {
+    Ok(std::env::var("SKEIN_WATCHED").ok().map(|seconds| seconds.parse()).transpose()?.unwrap_or(5))
+}
+
+/// Brokers without a reporter do not offer telemetry, and neither does Skein: a client that has it on by default tells nobody.
+#[test]
+fn java_says_nothing_of_telemetry() -> Result<()> {
+    let cluster = three("telemetry")?;
+    let skein = Skein::start(&config(&cluster, Form::Bare)?)?;
+    let mut load = Load::start(Family::Java, &skein.bootstrap())?;
+    for _ in 0..watched()? {
+        load.goes_on()?;
+    }
+    let log = load.writer.log();
+    // One line tells that it begins to collect, whoever may want it.
+    let is_told = |line: &&str| line.contains("elemetry") && !line.contains("initializing Kafka metrics collector");
+    let told: Vec<_> = log.lines().filter(is_told).collect();
+    ensure!(told.is_empty(), "{} lines: {:?}", told.len(), told.first());
+    load.compare(&cluster, Form::Bare)
+}
+
 /// A broker is killed and comes back.
 fn lose_a_broker(cluster: &Cluster, load: &mut Load) -> Result<()> {
     load.goes_on()?;
