@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use skein_protocol::ids::VirtualNodeId;
 
-pub(crate) use self::clients::{Closed, Connection, Ended, Opened, Refused, TurnedAway, Why};
+pub(crate) use self::clients::{Closed, Connection, Ended, HeldBack, Opened, Refused, TurnedAway, Why};
 pub(crate) use self::links::{LinkLoss, LinkLost, LinkOpened};
 use crate::app::Changes;
 use crate::meters::Meters;

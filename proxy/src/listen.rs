@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::admission::{Guest, Guests, Pace};
-use crate::events::{Connection, First, NotAccepted, Opened, TurnedAway, Why};
+use crate::events::{Connection, First, HeldBack, NotAccepted, Opened, TurnedAway, Why};
 use crate::house::{House, Settings};
 use crate::meters::ClientMeters;
 use crate::session::Session;
@@ -82,15 +82,24 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 
 /// Accepts for ever.
 async fn accept(socket: TcpListener, address: SocketAddr, current: watch::Receiver<Arc<Entrance>>) {
-    let (mut pace, mut failing, mut refusing) = (Pace::new(), Episode::default(), Episode::default());
+    let mut pace = Pace::new();
+    let [mut failing, mut refusing, mut waiting] = [const { Episode { lasts: false } }; 3];
     loop {
         match socket.accept().await {
             Ok((stream, peer)) => {
                 failing.is_over();
+                let house = Arc::clone(&current.borrow().house);
+                house.descriptors.refill();
+                let settings = house.settings();
+                match pace.turn(&settings.connections) {
+                    Some(turn) => {
+                        current.borrow().holds_back(waiting.goes_on());
+                        tokio::time::sleep_until(turn).await;
+                    }
+                    None => waiting.is_over(),
+                }
+                // Not before: the address may have passed to another form meanwhile.
                 let entrance = Arc::clone(&current.borrow());
-                entrance.house.descriptors.refill();
-                let settings = entrance.house.settings();
-                pace.turn(&settings.connections).await;
                 match entrance.admit(peer, &settings) {
                     Ok(guest) => {
                         refusing.is_over();
@@ -121,7 +130,7 @@ fn lacks_descriptors(error: &io::Error) -> bool {
 }
 
 /// Something that is worth one line for as long as it lasts.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Episode {
     lasts: bool,
 }
@@ -142,6 +151,11 @@ impl Entrance {
             return Err(Why::Descriptors);
         }
         self.guests.admit(peer.ip(), &settings.connections)
+    }
+
+    fn holds_back(&self, is_first: First) {
+        let (virtual_cluster, listener) = (&*self.tenant.name, &*self.listener);
+        HeldBack { virtual_cluster, listener, is_first }.emit(&self.house.meters);
     }
 
     fn turn_away(&self, peer: SocketAddr, why: Why, is_first: First) {

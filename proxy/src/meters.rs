@@ -65,6 +65,8 @@ meters! {
         "Connections of clients that were closed as soon as they came, since a limit was reached.";
     connections_closed: Counter "connections_closed_total" [virtual_cluster, listener, reason]
         "Connections of clients that have ended.";
+    accepts_delayed: Counter "accepts_delayed_total" [virtual_cluster, listener]
+        "Connections of clients that waited to be accepted, since more came than may in a second.";
     accepts_failed: Counter "accepts_failed_total" [reason]
         "Connections that could not be accepted.";
     requests: Counter "requests_total" [virtual_cluster, listener, api]

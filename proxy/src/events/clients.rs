@@ -70,6 +70,23 @@ impl TurnedAway<'_> {
     }
 }
 
+/// Clients come faster than they are let in, and wait. Logged once, until one does not wait.
+pub(crate) struct HeldBack<'a> {
+    pub(crate) virtual_cluster: &'a str,
+    pub(crate) listener: &'a str,
+    pub(crate) is_first: First,
+}
+
+impl HeldBack<'_> {
+    pub(crate) fn emit(&self, meters: &Meters) {
+        let Self { virtual_cluster, listener, .. } = *self;
+        meters.accepts_delayed.count([("virtual_cluster", virtual_cluster), ("listener", listener)]);
+        if self.is_first == First::Yes {
+            tracing::warn!(virtual_cluster, listener, "connections wait to be accepted");
+        }
+    }
+}
+
 /// How a connection ended.
 #[derive(Debug)]
 pub(crate) enum Ended {

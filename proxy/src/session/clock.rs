@@ -9,7 +9,7 @@ use skein_routing::engine::{Fault, LaneId};
 
 use super::Session;
 use super::draining::Intake;
-use super::peer::Moved;
+use super::peer::{Moved, Peer};
 use crate::events::{Ended, LinkLoss};
 use crate::house::Settings;
 
@@ -107,6 +107,16 @@ impl Session {
         }
     }
 
+    /// Counts what is waited for sockets that take nothing.
+    fn count_waiting(&mut self) {
+        let now = self.now;
+        for peer in self.lanes.iter_mut().flatten().chain(std::iter::once(&mut self.client)) {
+            if peer.counts_at().is_some_and(|at| at <= now) {
+                peer.count_waiting(now);
+            }
+        }
+    }
+
     /// When something is due, blocked sockets aside.
     fn next_deadline(&self) -> Option<Instant> {
         self.engine
@@ -121,9 +131,11 @@ impl Session {
     pub(super) fn poll_timer(&mut self, cx: &mut Context<'_>) -> Moved {
         self.end_what_is_blocked();
         self.end_what_is_late();
-        let lanes = self.lanes.iter().flatten().filter_map(|lane| lane.blocked);
-        let blocked = lanes.chain(self.client.blocked).map(|since| since + BLOCKED);
-        let Some(due) = self.next_deadline().into_iter().chain(blocked).min() else {
+        self.count_waiting();
+        let peers = || self.lanes.iter().flatten().chain(std::iter::once(&self.client));
+        let blocked = peers().filter_map(|peer| peer.blocked).map(|since| since + BLOCKED);
+        let counted = peers().filter_map(Peer::counts_at);
+        let Some(due) = self.next_deadline().into_iter().chain(blocked).chain(counted).min() else {
             self.armed = None;
             return Moved::No;
         };

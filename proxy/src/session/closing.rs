@@ -35,6 +35,7 @@ impl Session {
         if self.closing.is_some() {
             return;
         }
+        self.client.let_go(self.now);
         let stage = match ended {
             Ended::Left | Ended::LeftInside | Ended::Broken(_) | Ended::Deaf | Ended::Cut => Stage::Drain,
             Ended::Drained | Ended::Old | Ended::Idle | Ended::Mute | Ended::Reason(_) => Stage::Flush,

@@ -72,6 +72,7 @@ impl Session {
 
     fn forget(&mut self, id: LaneId) -> Option<Destination> {
         let mut lane = self.lanes.get_mut(usize::from(id.0))?.take()?;
+        lane.let_go(self.now);
         lane.source.rest(&self.house.pool);
         self.client.source.drop_ahead(Out::Lane(id));
         self.destinations.get(usize::from(id.0)).copied()

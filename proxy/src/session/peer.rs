@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use skein_protocol::varint::narrow;
@@ -16,6 +16,9 @@ use crate::outbox::{Outbox, ZEROS};
 use crate::pool::Pool;
 use crate::source::Source;
 
+/// How long waiting goes on between two times that it is counted.
+const COUNTED: Duration = Duration::from_secs(1);
+
 /// A socket with what has come in and what is to go out.
 pub(super) struct Peer {
     pub(super) stream: TcpStream,
@@ -25,7 +28,8 @@ pub(super) struct Peer {
     pub(super) blocked: Option<Instant>,
     /// Why nothing can be sent any more. What had come before may still be there to be read.
     deaf: Option<io::Error>,
-    /// Since when something is to go out that the socket does not take. Unset when all of it has.
+    /// Since when something is to go out that the socket does not take, or when that was last counted. Unset when all of it
+    /// has.
     waiting: Option<Instant>,
     meters: Arc<SideMeters>,
     timing: Option<Timing>,
@@ -120,10 +124,22 @@ impl Peer {
     }
 
     /// Nothing is held back any more.
-    fn let_go(&mut self, now: Instant) {
-        if let Some(since) = self.waiting.take() {
-            self.meters.blocked.inc_by(now.saturating_duration_since(since).as_secs_f64());
+    pub(super) fn let_go(&mut self, now: Instant) {
+        self.count_waiting(now);
+        self.waiting = None;
+    }
+
+    /// What has been waited so far is counted: whoever watches need not wait for the end.
+    pub(super) fn count_waiting(&mut self, now: Instant) {
+        if let Some(since) = &mut self.waiting {
+            self.meters.blocked.inc_by(now.saturating_duration_since(*since).as_secs_f64());
+            *since = now;
         }
+    }
+
+    /// When that is to be counted again.
+    pub(super) fn counts_at(&self) -> Option<Instant> {
+        self.waiting?.checked_add(COUNTED)
     }
 }
 

@@ -5,6 +5,7 @@
 mod admin;
 mod broken;
 mod drain;
+mod freezes;
 mod hostile;
 mod identity;
 mod kit;
