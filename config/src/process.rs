@@ -95,7 +95,7 @@ pub(crate) fn connections(table: &mut Table<'_>) -> Option<Connections> {
         "first-request-timeout",
         span(),
         usual.first_request_timeout,
-        "How long the first whole request of a client may take to come.",
+        "How long a client may take to begin its first request; from then on `frame-arrival` holds.",
     );
     let idle_timeout = table.or(
         "idle-timeout",

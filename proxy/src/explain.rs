@@ -10,7 +10,7 @@ use skein_protocol::frame::Head;
 use skein_protocol::ids::{ApiKey, VirtualNodeId};
 use skein_protocol::table::{Api, Table};
 use skein_routing::apis::manner::{self, Place};
-use skein_routing::graph::{Descent, Manner};
+use skein_routing::graph::{Descent, LoginMode, Manner};
 use skein_routing::path::Path;
 
 /// What is asked.
@@ -93,7 +93,10 @@ fn descent(
         line(text, "router", &passed.level.name, &what);
     });
     match descent {
-        Descent::One { manner, path } => arrival(text, blueprint, api.key, &path, manner, question.topic.as_deref()),
+        Descent::One { manner, path } => {
+            let logins: Vec<_> = cluster.listeners.iter().map(|listener| listener.login).collect();
+            arrival(text, blueprint, (api.key, &logins), &path, manner, question.topic.as_deref());
+        }
         Descent::Whole { level, cap, .. } => {
             let what = format!("{}: splits it over its routes once it is complete, at most {cap} bytes", level.kind);
             line(text, "router", &level.name, &what);
@@ -104,7 +107,10 @@ fn descent(
 }
 
 /// Where a request to one broker arrives.
-fn arrival(text: &mut String, blueprint: &Blueprint, key: ApiKey, path: &Path, manner: Manner, topic: Option<&str>) {
+fn arrival(
+    text: &mut String, blueprint: &Blueprint, (key, logins): (ApiKey, &[LoginMode]), path: &Path, manner: Manner,
+    topic: Option<&str>,
+) {
     let Some(cluster) = blueprint.clusters.get(usize::from(path.to.cluster.0)) else { return };
     let node = match path.to.node {
         Some(node) => match cluster.addresses.get(&node) {
@@ -114,8 +120,10 @@ fn arrival(text: &mut String, blueprint: &Blueprint, key: ApiKey, path: &Path, m
         None => "any broker that lives: the request came to a bootstrap address".to_owned(),
     };
     line(text, "cluster", &cluster.name, &node);
-    if path.to.node.is_some() && manner::is_for_any_broker(key) {
-        line(text, "", "", "or, should that one not be reachable, any that lives: all can answer this");
+    if path.to.node.is_some() && manner::is_for_any_broker(key) && logins.contains(&LoginMode::None) {
+        let besides = if logins.contains(&LoginMode::Relay) { ", where logins are not relayed" } else { "" };
+        let what = format!("or, should that one not be reachable, any that lives{besides}: all can answer this");
+        line(text, "", "", &what);
     }
     if let Some(topic) = topic {
         let there = path.topic(topic);

@@ -18,7 +18,8 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// Goes on by some bytes. `seen` is given the head of each frame, or all of a shorter one, once it is there.
+    /// Goes on by some bytes. `seen` is given the head of each frame, or all of a shorter one, once the frame is whole: what
+    /// is only claimed never is.
     pub(crate) fn pass(&mut self, mut bytes: &[u8], mut seen: impl FnMut(&[u8])) {
         while !bytes.is_empty() {
             let wanted = match self.known {
@@ -29,18 +30,19 @@ impl Frames {
             let (now, later) = bytes.split_at(wanted.min(bytes.len()));
             bytes = later;
             if self.known < HEAD {
-                self.collect(now, &mut seen);
+                self.collect(now);
             } else {
                 self.left -= now.len();
             }
             if self.known >= LENGTH && self.left == 0 {
+                seen(self.head.get(..self.known).unwrap_or(&[]));
                 self.known = 0;
             }
         }
     }
 
     /// Takes bytes of the head.
-    fn collect(&mut self, bytes: &[u8], seen: &mut impl FnMut(&[u8])) {
+    fn collect(&mut self, bytes: &[u8]) {
         if let Some(place) = self.head.get_mut(self.known..self.known + bytes.len()) {
             place.copy_from_slice(bytes);
         }
@@ -53,9 +55,11 @@ impl Frames {
             // A length that no frame has ends the connection elsewhere; here nothing must overflow.
             self.left = usize::try_from(i32::from_be_bytes([a, b, c, d])).unwrap_or(usize::MAX);
         }
-        if self.known == HEAD || (self.known >= LENGTH && self.left == 0) {
-            seen(self.head.get(..self.known).unwrap_or(&[]));
-        }
+    }
+
+    /// Whether a frame has come as far as its body.
+    pub(crate) fn is_in_body(&self) -> bool {
+        self.known == HEAD
     }
 
     /// Whether no frame has begun that has not ended.

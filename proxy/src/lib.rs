@@ -7,9 +7,9 @@
 //!              Engine
 //! ```
 //!
-//! Invariants: one task owns one client connection, its engine, its links and its buffers; there is no lock on the byte path
-//! but that of a sample of latency; a read buffer is held only while there is data in it; nothing is read from where it could
-//! not be passed on.
+//! Invariants: one task owns one client connection, its engine, its links and its buffers; the
+//! locks on the byte path, of the pool and of a sample of latency, are held for a push or a pop; a read buffer is held only
+//! while there is data in it; nothing is read from where it could not be passed on.
 
 mod admin;
 mod admission;

@@ -21,7 +21,7 @@ use skein_routing::topology::{ClusterIndex, Destination};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
-use self::clock::{Clock, IsWhole};
+use self::clock::{Asks, Clock};
 use self::closing::Closing;
 use self::draining::Intake;
 use self::peer::{Moved, Peer};
@@ -211,13 +211,16 @@ impl Session {
     /// Reads what the client has sent, as far as it is to be read.
     fn poll_client(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(most) = self.intake.most(&self.requests) else { return Poll::Pending };
-        match self.client.source.poll_read(&mut self.client.stream, most, &self.house.pool, cx) {
+        match self.client.poll_source(most, &self.house.pool, cx) {
             Poll::Ready(Ok(bytes)) => {
-                let meters = &self.entrance.meters;
+                let (meters, mut has_asked) = (&self.entrance.meters, false);
                 meters.side.received.inc_by(u64::from(narrow(bytes)));
-                self.requests.pass(self.client.source.last(bytes), |head| meters.request(head));
-                let is_whole = if self.requests.is_between() { IsWhole::Yes } else { IsWhole::No };
-                self.clock.heard(self.now, is_whole);
+                self.requests.pass(self.client.source.last(bytes), |head| {
+                    has_asked = true;
+                    meters.request(head);
+                });
+                let has_asked = has_asked || self.requests.is_in_body();
+                self.clock.heard(self.now, if has_asked { Asks::Yes } else { Asks::NotYet });
                 self.intake.took(bytes);
                 Poll::Ready(())
             }
@@ -245,7 +248,10 @@ impl Session {
     fn push(&mut self, out: Out, bytes: Bytes) {
         let now = self.now;
         match out {
-            Out::Client => self.client.push(now, bytes),
+            Out::Client => {
+                self.clock.busy(now);
+                self.client.push(now, bytes);
+            }
             Out::Lane(id) => {
                 // What goes to a lane that is lost goes nowhere; the engine has answered for it.
                 if let Some(lane) = self.lane(id) {

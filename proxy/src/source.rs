@@ -139,6 +139,11 @@ impl Source {
         buffer.get(buffer.len().saturating_sub(bytes)..).unwrap_or(&[])
     }
 
+    /// Whether it holds no buffer.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.buffer.is_none()
+    }
+
     /// Reads once, at most so many bytes, which are more than none. An idle source holds no buffer.
     pub(crate) fn poll_read<S: AsyncRead + Unpin>(
         &mut self, stream: &mut S, most: u64, pool: &Pool, cx: &mut Context<'_>,

@@ -162,7 +162,7 @@ impl Closed<'_> {
     }
 }
 
-/// A request was answered with an error of Skein's own, since its broker was lost.
+/// A request was answered with an error of Skein's own.
 pub(crate) struct Refused<'a> {
     pub(crate) connection: &'a Connection,
     pub(crate) key: ApiKey,
@@ -174,6 +174,6 @@ impl Refused<'_> {
         let Connection { number, virtual_cluster, .. } = self.connection;
         let (api, error) = (self.key.to_string(), self.code.to_string());
         meters.refusals.count([("virtual_cluster", &**virtual_cluster), ("api", &*api), ("reason", &*error)]);
-        tracing::debug!(connection = number, %virtual_cluster, api, error, "answered for a lost broker");
+        tracing::debug!(connection = number, %virtual_cluster, api, error, "answered with an error of Skein's own");
     }
 }

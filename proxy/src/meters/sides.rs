@@ -51,7 +51,7 @@ impl ClientMeters {
         }
     }
 
-    /// A request has begun to come: the first bytes of its frame.
+    /// A request has come: the first bytes of its frame.
     pub(crate) fn request(&self, head: &[u8]) {
         let Some(([a, b, c, d, key @ ..], _)) = head.split_first_chunk::<6>() else { return };
         let (length, key) = (u32::from_be_bytes([*a, *b, *c, *d]), i16::from_be_bytes(*key));

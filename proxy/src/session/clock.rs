@@ -21,7 +21,7 @@ const SPREAD: f64 = 0.1;
 /// The times of a client.
 pub(super) struct Clock {
     settings: Arc<Settings>,
-    /// When the first whole request must have come. Set until it has.
+    /// When the first request must have begun. Set until it has; from then on the engine waits for it.
     first_by: Option<Instant>,
     /// When the client last did something, or was owed something.
     active: Instant,
@@ -41,15 +41,15 @@ impl Clock {
         }
     }
 
-    /// Bytes have come from the client; `is_whole`: they end a request.
-    pub(super) fn heard(&mut self, now: Instant, is_whole: IsWhole) {
+    /// Bytes have come from the client; `asks`: the head of a request is among what has come.
+    pub(super) fn heard(&mut self, now: Instant, asks: Asks) {
         self.active = now;
-        if is_whole == IsWhole::Yes {
+        if asks == Asks::Yes {
             self.first_by = None;
         }
     }
 
-    /// The client is owed something.
+    /// The client is owed something, or is given it.
     pub(super) fn busy(&mut self, now: Instant) {
         self.active = now;
     }
@@ -64,13 +64,13 @@ impl Clock {
     }
 }
 
-/// Whether bytes end a request.
+/// Whether a client has begun to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum IsWhole {
-    /// They do.
+pub(super) enum Asks {
+    /// It has.
     Yes,
-    /// They do not.
-    No,
+    /// It may be about to.
+    NotYet,
 }
 
 impl Session {

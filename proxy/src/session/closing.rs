@@ -53,11 +53,11 @@ impl Session {
         let mut take = || closing.ended.take().unwrap_or(Ended::Left);
         loop {
             match closing.stage {
-                Stage::Flush => match self.client.outbox.poll_flush(&mut self.client.stream, cx) {
-                    Poll::Ready(Ok(())) => closing.stage = Stage::Shut,
-                    Poll::Ready(Err(_)) => return Poll::Ready(take()),
-                    Poll::Pending if closing.by <= self.now => return Poll::Ready(Ended::Deaf),
-                    Poll::Pending => break,
+                Stage::Flush => match self.client.flush(self.now, cx) {
+                    Ok(_) if self.client.outbox.is_empty() => closing.stage = Stage::Shut,
+                    Err(_) => return Poll::Ready(take()),
+                    Ok(_) if closing.by <= self.now => return Poll::Ready(Ended::Deaf),
+                    Ok(_) => break,
                 },
                 Stage::Shut => match Pin::new(&mut self.client.stream).poll_shutdown(cx) {
                     Poll::Ready(Ok(())) => {

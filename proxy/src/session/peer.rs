@@ -78,6 +78,14 @@ impl Peer {
         Moved::Yes
     }
 
+    /// Reads once, at most so many bytes. A buffer is taken once there is something to read.
+    pub(super) fn poll_source(&mut self, most: u64, pool: &Pool, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        if self.source.is_at_rest() && self.stream.poll_read_ready(cx)?.is_pending() {
+            return Poll::Pending;
+        }
+        self.source.poll_read(&mut self.stream, most, pool, cx)
+    }
+
     /// Reads once; an error once all has been read that will ever come, with the cause if there is one but the peer's wish.
     pub(super) fn poll_read(
         &mut self, now: Instant, pool: &Pool, cx: &mut Context<'_>,
@@ -85,7 +93,7 @@ impl Peer {
         if self.source.has_ended() {
             return Poll::Ready(Err(self.deaf.take()));
         }
-        match self.source.poll_read(&mut self.stream, u64::MAX, pool, cx) {
+        match self.poll_source(u64::MAX, pool, cx) {
             Poll::Ready(Ok(bytes)) => {
                 self.meters.received.inc_by(u64::from(narrow(bytes)));
                 if let Some(timing) = &mut self.timing {

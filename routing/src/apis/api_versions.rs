@@ -59,24 +59,32 @@ pub fn ranges(offer: &Offer) -> Vec<(ApiKey, Versions)> {
     Table::get().apis().filter_map(range).collect()
 }
 
-/// The answer, a frame without its length. `frame`: the whole request, which the walker has vouched for if its version is
-/// known.
-pub fn answer(head: &Head, frame: &Bytes, offer: &Offer, expected: Expected<'_>) -> (Bytes, Asked) {
+/// An answer, and what the question said.
+#[derive(Debug)]
+pub struct Answered {
+    /// A frame without its length.
+    pub frame: Bytes,
+    /// What the client said.
+    pub asked: Asked,
+    /// The error that it is; `None` if it is none.
+    pub refused: Option<Code>,
+}
+
+/// The answer. `frame`: the whole request, which the walker has vouched for if its version is known.
+pub fn answer(head: &Head, frame: &Bytes, offer: &Offer, expected: Expected<'_>) -> Answered {
     let known = Table::get().api(ApiKey::API_VERSIONS).map_or(Versions::NONE, |api| api.request.versions);
     if !known.has(head.version) {
-        let only = [(ApiKey::API_VERSIONS, known)];
-        return (
-            write(0, head.correlation, Verdict::Refused(Code::UNSUPPORTED_VERSION), &only, None),
-            Asked::default(),
-        );
+        let (only, code) = ([(ApiKey::API_VERSIONS, known)], Code::UNSUPPORTED_VERSION);
+        let frame = write(0, head.correlation, Verdict::Refused(code), &only, None);
+        return Answered { frame, asked: Asked::default(), refused: Some(code) };
     }
     let asked = read(head.version, frame);
     let verdict = judge(head.version, &asked, expected);
-    let ranges = match verdict {
-        Verdict::Good => ranges(offer),
-        Verdict::Refused(_) => Vec::new(),
+    let (ranges, refused) = match verdict {
+        Verdict::Good => (ranges(offer), None),
+        Verdict::Refused(code) => (Vec::new(), Some(code)),
     };
-    (write(head.version, head.correlation, verdict, &ranges, Some(offer)), asked)
+    Answered { frame: write(head.version, head.correlation, verdict, &ranges, Some(offer)), asked, refused }
 }
 
 /// Reads a request in the order of its fields; the walker has made sure that they are there.
@@ -267,7 +275,7 @@ mod tests {
     fn tags_at_the_end(offer: &Offer) -> u8 {
         let head = Head { length: 0, key: ApiKey::API_VERSIONS, version: 4, correlation: 1 };
         let frame = Bytes::from_static(&[0, 18, 0, 4, 0, 0, 0, 1, 0xff, 0xff, 0, 2, b'a', 2, b'1', 0]);
-        let (answer, _) = answer(&head, &frame, offer, Expected { cluster_id: "c", at: None });
+        let answer = answer(&head, &frame, offer, Expected { cluster_id: "c", at: None }).frame;
         // Four bytes of correlation id, two of error, no range, four of throttle time.
         assert_eq!(answer[..11], [0, 0, 0, 1, 0, 0, 2, 0, 18, 0, 0]);
         answer[4 + 2 + 1 + 7 + 4]

@@ -231,9 +231,7 @@ impl Engine {
         let rewritten = rewritten.map_err(Fault::Malformed)?;
         let key = plan.key;
         self.pop_ticket(now, id);
-        if let Some(lane) = self.lane_mut(id) {
-            lane.reserved = None;
-        }
+        let memory = self.lane_mut(id).and_then(|lane| lane.reserved.take());
         self.note_unlisted(&seen.memo);
         if key == ApiKey::SASL_AUTHENTICATE {
             self.login.judged(seen.error);
@@ -243,17 +241,20 @@ impl Engine {
             self.refuse(slot, Code::COORDINATOR_NOT_AVAILABLE);
             return Ok(Reply::Then(Move::Take(whole)));
         }
-        match rewritten {
-            Rewritten::InPlace => {
+        match (rewritten, memory) {
+            (Rewritten::InPlace, None) => {
                 self.slots.pop();
                 self.settle();
-                Ok(Reply::Kept(whole))
+                return Ok(Reply::Kept(whole));
             }
-            Rewritten::Anew(bytes) => {
-                self.answered(slot, &bytes);
-                Ok(Reply::Then(Move::Take(whole)))
+            // What memory is held for is held until it has left.
+            (Rewritten::InPlace, memory @ Some(_)) => {
+                let body = input.get(frame::LENGTH..wide(whole)).unwrap_or(&[]);
+                self.answered_holding(slot, body, memory);
             }
+            (Rewritten::Anew(bytes), memory) => self.answered_holding(slot, &bytes, memory),
         }
+        Ok(Reply::Then(Move::Take(whole)))
     }
 
     /// What to wait for before an answer is complete: its bytes, or memory for them.

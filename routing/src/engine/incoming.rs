@@ -37,6 +37,11 @@ pub(super) enum Incoming {
 }
 
 impl Incoming {
+    /// Whether memory is held for it.
+    pub(super) fn is_reserved(&self) -> bool {
+        matches!(self, Self::Reserved { .. })
+    }
+
     /// The bytes of a request that was completed, with the memory that was taken for it until they are dropped.
     pub(super) fn with(self, bytes: Bytes) -> Bytes {
         match self {

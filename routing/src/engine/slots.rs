@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use skein_protocol::frame::Head;
 use skein_protocol::outline::Outline;
 use skein_protocol::varint::narrow;
 
+use super::lanes::framed;
 use super::{Effect, Engine, Reason};
+use crate::budget::Reserved;
 
 /// The number of a request on its connection, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -114,10 +116,19 @@ impl Slots {
 impl Engine {
     /// An answer is there: a frame without its length.
     pub(super) fn answered(&mut self, id: SlotId, frame: &[u8]) {
-        let mut framed = BytesMut::with_capacity(frame.len() + 4);
-        framed.put_u32(narrow(frame.len()));
-        framed.put_slice(frame);
-        self.set(id, SlotState::Ready(framed.freeze()));
+        self.answered_holding(id, frame, None);
+    }
+
+    /// The same, with the memory that is held for it until it has left.
+    pub(super) fn answered_holding(&mut self, id: SlotId, frame: &[u8], memory: Option<Reserved>) {
+        let framed = framed(frame);
+        self.set(
+            id,
+            SlotState::Ready(match memory {
+                Some(memory) => memory.with(framed),
+                None => framed,
+            }),
+        );
     }
 
     /// Something was decided about a slot; whatever is first in line and done leaves.

@@ -27,6 +27,7 @@ pub(crate) struct Story {
     pub(crate) engine: Engine,
     pub(crate) now: Instant,
     pub(crate) requests: Arc<Budget>,
+    pub(crate) answers: Arc<Budget>,
     /// What the client has got, and each lane.
     pub(crate) client: Vec<u8>,
     pub(crate) lanes: BTreeMap<LaneId, Vec<u8>>,
@@ -67,7 +68,7 @@ impl Story {
             known.cluster_id = Some(Arc::from("cluster"));
         }
         let address = Address { host: Arc::from("story"), port: 9092 };
-        let requests = Budget::new(8 << 20);
+        let (requests, answers) = (Budget::new(8 << 20), Budget::new(8 << 20));
         let door = Door {
             face: Arc::new(Face::new("story", BTreeMap::from([(VirtualNodeId(1), address)]))),
             target,
@@ -75,12 +76,12 @@ impl Story {
             login,
             limits: Limits::default(),
             requests: Arc::clone(&requests),
-            answers: Budget::new(8 << 20),
+            answers: Arc::clone(&answers),
         };
         let client = Client::arrived(Arc::from("story"), ([127, 0, 0, 1], 1).into());
         let engine = Engine::new(Arc::new(door), client, Some(VirtualNodeId(1)), &[(CLUSTER, Arc::new(known))]);
         let (client, lanes, told, ahead) = Default::default();
-        Self { engine, now: begins(), requests, client, lanes, told, ahead }
+        Self { engine, now: begins(), requests, answers, client, lanes, told, ahead }
     }
 
     /// One whose lane to the broker is up.

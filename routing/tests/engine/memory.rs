@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use skein_protocol::ids::ApiKey;
-use skein_protocol::messages::{self, MetadataRequest, StrBytes, TopicName, metadata_request::MetadataRequestTopic};
+use skein_protocol::messages::{
+    self, MetadataRequest, MetadataResponse, StrBytes, TopicName, metadata_request::MetadataRequestTopic,
+    metadata_response::MetadataResponseTopic,
+};
 use skein_routing::engine::{Effect, Fault, Move, Reason};
-use skein_routing::graph::LoginMode;
+use skein_routing::graph::{LoginMode, Target};
 
-use crate::kit::{LANE, Story, answer, disguised, framed};
+use crate::kit::{CLUSTER, LANE, Story, answer, disguised, framed};
 
 /// A Metadata request for so many topics.
 fn metadata(topics: usize) -> Vec<u8> {
@@ -92,4 +95,53 @@ fn what_open_requests_name_is_bounded_for_all_of_them_together() {
     story.answers(LANE, &mut answers.flatten().collect());
     story.says(&mut input);
     assert!(story.got().len() == open && story.engine.open_requests() > 0);
+}
+
+/// An answer of some 640 KiB to the first request of a lane.
+fn large_answer() -> Vec<u8> {
+    let topic = |number| {
+        let name = TopicName(StrBytes::from_string(format!("a.topic-with-a-rather-long-name-{number:08}")));
+        MetadataResponseTopic::default().with_name(Some(name))
+    };
+    let response = MetadataResponse::default().with_topics((0..10_000).map(topic).collect());
+    framed(&messages::response(ApiKey::METADATA, 12, 0, &response).unwrap())
+}
+
+#[test]
+fn for_an_answer_it_is_held_until_that_has_left() {
+    // One goes out anew, the other as it came.
+    for target in [disguised(), Target::Cluster(CLUSTER)] {
+        let mut story = Story::to(target, LoginMode::None);
+        let mut question = metadata(1);
+        story.says(&mut question);
+        story.is_up(LANE);
+        story.says(&mut question);
+        let (all, mut answer) = (story.answers.left(), large_answer());
+        let first = story.engine.from_lane(story.now, LANE, &mut answer[..300 << 10]);
+        assert!(matches!(first, Move::Need(_)), "{first:?}");
+        let taken = all - story.answers.left();
+        assert_eq!(taken, 2 * (u64::try_from(answer.len()).unwrap() - 4));
+        let whole = u32::try_from(answer.len()).unwrap();
+        assert_eq!(story.engine.from_lane(story.now, LANE, &mut answer), Move::Take(whole));
+        let Some(Effect::Answer(frame)) = story.engine.poll() else { panic!("nothing is answered") };
+        assert_eq!(all - story.answers.left(), taken);
+        drop(frame);
+        assert_eq!(story.answers.left(), all);
+    }
+}
+
+#[test]
+fn for_a_request_that_goes_as_it_came_it_is_held_too() {
+    let mut story = Story::connected();
+    let mut request = metadata(10_000);
+    let mut rest = request.split_off(300 << 10);
+    let all = story.requests.left();
+    assert!(matches!(story.says(&mut request), Move::Need(_)));
+    request.append(&mut rest);
+    let whole = u32::try_from(request.len()).unwrap();
+    assert_eq!(story.engine.from_client(story.now, &mut request), Move::Take(whole));
+    let Some(Effect::Send(LANE, frame)) = story.engine.poll() else { panic!("nothing is sent") };
+    assert!(story.requests.left() < all);
+    drop(frame);
+    assert_eq!(story.requests.left(), all);
 }

@@ -68,13 +68,46 @@ fn a_client_that_asks_nothing_is_closed() -> Result<()> {
     is_empty(&stage)?;
     let begun = Instant::now();
     let (mut silent, mut slow, mut asks) = (stage.node(1)?, stage.node(1)?, stage.node(1)?);
-    slow.send_bytes(&produce(1)?.frame()[..20])?;
+    slow.send_bytes(&produce(1)?.frame()[..10])?;
     asks.ask(&produce(1)?)?;
     silent.closed(SOON)?;
     slow.closed(SOON)?;
     ensure!(begun.elapsed() >= Duration::from_millis(500), "{:?}", begun.elapsed());
     closed_for(&stage, "client_mute", 2.0)?;
     asks.ask(&produce(2)?)?;
+    Ok(())
+}
+
+#[test]
+fn a_first_request_that_has_begun_is_waited_for() -> Result<()> {
+    let stage = Stage::with("\n[connections]\nfirst-request-timeout = \"500ms\"\n")?;
+    let (mut slow, mut ahead) = (stage.node(1)?, stage.node(1)?);
+    let frame = produce(1)?.frame();
+    let (begun, rest) = frame.split_at(20);
+    slow.send_bytes(begun)?;
+    // Its writes never end where a request does.
+    ahead.send_bytes(&[&frame, begun].concat())?;
+    ahead.receive(SOON)?;
+    slow.silent(Duration::from_millis(900))?;
+    for mut raw in [slow, ahead] {
+        raw.send_bytes(rest)?;
+        assert_eq!(raw.receive(SOON)?.correlation_id, 1);
+    }
+    Ok(())
+}
+
+#[test]
+fn what_is_only_claimed_is_not_counted() -> Result<()> {
+    let stage = Stage::new()?;
+    let mut stranger = stage.node(1)?;
+    // The first bytes of a TLS hello: as a frame they would be a Fetch of 369 MB.
+    stranger.send_bytes(&[0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3, 7])?;
+    stranger.closed(SOON)?;
+    stage.node(1)?.ask(&produce(1)?)?;
+    let produced = format!("skein_requests_total{{{},api=\"Produce\"}}", &OF[1..]);
+    stage.counts(&produced, |requests| requests == 1.0)?;
+    let fetched = format!("skein_request_bytes_total{{{},api=\"Fetch\"}}", &OF[1..]);
+    assert_eq!(stage.metric(&fetched)?, 0.0);
     Ok(())
 }
 
@@ -94,6 +127,8 @@ fn an_idle_client_is_closed_and_one_that_waits_for_an_answer_is_not() -> Result<
     waits.silent(Duration::from_millis(900))?;
     gate.open();
     assert_eq!(waits.receive(SOON)?.correlation_id, 2);
+    // Its time begins with the answer.
+    waits.silent(Duration::from_millis(400))?;
     waits.closed(SOON)?;
     closed_for(&stage, "idle", 2.0)
 }

@@ -13,8 +13,9 @@ use skein_protocol::varint::{narrow, wide};
 use skein_protocol::{Malformed, Meanings};
 
 use super::counting::Counter;
-use super::{Engine, Move, Need, Reason, Step};
+use super::{Effect, Engine, Move, Need, Reason, Step};
 use crate::apis::api_versions;
+use crate::engine::Note;
 use crate::path::Seen;
 use crate::topology::{ClusterIndex, Offer};
 
@@ -42,13 +43,16 @@ impl Engine {
             return self.end(Reason::Malformed(malformed));
         }
         let expected = api_versions::Expected { cluster_id: self.door.face.cluster_id(), at: self.at };
-        let (answer, asked) = api_versions::answer(head, &frame, &offer, expected);
+        let api_versions::Answered { frame, asked, refused } = api_versions::answer(head, &frame, &offer, expected);
+        if let Some(code) = refused {
+            self.effects.push_back(Effect::Note(Note::Refused(head.key, code)));
+        }
         if let Some((name, version)) = asked.software {
             self.client.software = Some((Arc::from(name), Arc::from(version)));
         }
         self.arrived();
         let slot = self.slots.push(*head, Outline::off());
-        self.answered(slot, &answer);
+        self.answered(slot, &frame);
         Step::Then(Move::Take(narrow(frame::LENGTH) + head.length))
     }
 

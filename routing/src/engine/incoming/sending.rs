@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use skein_protocol::frame::{self, Head};
 use skein_protocol::ids::{ApiKey, Direction};
 use skein_protocol::outline::Outline;
@@ -222,7 +223,12 @@ impl Engine {
         match rewritten {
             Rewritten::InPlace => {
                 write(input, frame::LENGTH + frame::CORRELATION, correlation.to_be_bytes());
-                Step::Kept(whole, id)
+                if !completed.is_reserved() {
+                    return Step::Kept(whole, id);
+                }
+                let frame = Bytes::copy_from_slice(input.get(..wide(whole)).unwrap_or(&[]));
+                self.effects.push_back(Effect::Send(id, completed.with(frame)));
+                Step::Then(Move::Take(whole))
             }
             Rewritten::Anew(mut bytes) => {
                 write(&mut bytes, frame::CORRELATION, correlation.to_be_bytes());
