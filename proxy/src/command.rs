@@ -6,7 +6,6 @@ mod status;
 mod tools;
 mod wrong;
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -21,9 +20,18 @@ use self::wrong::Wrong;
 use crate::app::App;
 use crate::explain::Question;
 
+/// What the manual page says besides.
+const OUTSIDE: &str = "\
+Environment: SKEIN_LOG says what `run` logs, `info` unless set: `debug`, `skein_proxy=trace` and the like. NO_COLOR, set to \
+anything, keeps colours off a terminal. ${NAME} in a file stands for any variable.
+
+Signals: SIGTERM and SIGINT have `run` drain and end, a second one ends it at once. SIGHUP has it read its file again.
+
+Exit status: 0 when it is done; 1 if something is wrong, which is said on standard error; 2 if the command was not understood.";
+
 /// A Layer-7 Kafka proxy: many clusters, one to its clients.
 #[derive(Parser)]
-#[command(version)]
+#[command(name = "skein", version, after_long_help = OUTSIDE)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -67,8 +75,8 @@ enum Command {
     /// Says how a running Skein is: connections, clusters, brokers and their health.
     Status {
         /// Its admin listener, as `[admin]` binds it.
-        #[arg(long, default_value = "127.0.0.1:9644")]
-        admin: SocketAddr,
+        #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9644")]
+        admin: String,
         /// As what it is printed.
         #[arg(long, value_enum, default_value_t = Report::Text)]
         format: Report,
@@ -135,7 +143,7 @@ fn execute(command: Command, kinds: &Registry) -> Result<ExitCode, Wrong> {
         Command::Demo(options) => crate::demo::run(&options, kinds)
             .map(|()| ExitCode::SUCCESS)
             .map_err(|report| Wrong::new(format!("{report:?}"))),
-        Command::Status { admin, format } => tools::status(admin, format),
+        Command::Status { admin, format } => tools::status(&admin, format),
         Command::Completions { shell } => tools::completions(shell, &mut Arguments::command()),
         Command::Man => tools::man(Arguments::command()),
         Command::Run { file, log } => {
@@ -185,7 +193,7 @@ fn log_to_stderr(log: Log) -> Result<(), Wrong> {
     let filter = EnvFilter::try_new(&directives).map_err(|error| {
         Wrong::new(format!("SKEIN_LOG is `{directives}`: {error}; write `debug`, `skein_proxy=trace`, …"))
     })?;
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let lines = tracing_subscriber::fmt().with_target(false).with_env_filter(filter).with_writer(std::io::stderr);
     match log {
         Log::Text => lines.init(),
         Log::Json => lines.json().init(),

@@ -71,7 +71,7 @@ pub(crate) fn run(options: &Options, kinds: &Registry) -> miette::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().into_diagnostic()?;
     let mut demo = Demo::start(options, kinds, journal, &runtime)?;
     let ended = match (on_screen, options.once) {
-        (true, _) => terminal::show(&mut demo),
+        (true, _) => terminal::show(&mut demo).and_then(|()| plain::totals(&demo.views())),
         (false, true) => plain::once(&mut demo, options),
         (false, false) => plain::show(&mut demo),
     };

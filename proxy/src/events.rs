@@ -49,7 +49,8 @@ pub(crate) struct Drained {
 
 impl Drained {
     pub(crate) fn emit(&self) {
-        tracing::info!(connections = self.connections, seconds = self.took.as_secs_f64(), "drained");
+        let seconds = format_args!("{:.3}", self.took.as_secs_f64());
+        tracing::info!(connections = self.connections, %seconds, "drained");
     }
 }
 

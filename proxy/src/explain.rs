@@ -1,5 +1,6 @@
 //! Why a request goes where it goes: the decisions of a compiled graph, in words.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -56,8 +57,8 @@ pub fn explain(blueprint: &Blueprint, question: &Question) -> Result<String, Une
     let highest = api.request.versions.to.min(manner::highest(api.key));
     let version = question.version.unwrap_or(highest);
     if !api.request.versions.has(version) || version > highest {
-        let known = format!("Skein knows {} to {highest}", api.request.versions.from);
-        return unexplained(format!("{} has no version {version}", api.name), known);
+        let known = format!("it serves {} to {highest}", api.request.versions.from);
+        return unexplained(format!("Skein serves no {} v{version}", api.name), known);
     }
     let at = node(cluster, question.node)?;
     let mut text = String::new();
@@ -71,7 +72,13 @@ pub fn explain(blueprint: &Blueprint, question: &Question) -> Result<String, Une
     match manner::place(api.key) {
         Place::NotOffered => line(&mut text, "skein", "", "does not offer it: whoever sends it is disconnected"),
         Place::Ours => line(&mut text, "skein", "", "answers it itself, from what the clusters offer"),
-        Place::Login => line(&mut text, "skein", "", "passes it on where the listener has `login = \"relay\"`"),
+        Place::Login => cluster.listeners.iter().for_each(|listener| {
+            let what = match listener.login {
+                LoginMode::None => "refuses it with ILLEGAL_SASL_STATE: it has `login = \"none\"`",
+                LoginMode::Relay => "passes it to the broker, which judges it",
+            };
+            line(&mut text, "", &listener.name, what);
+        }),
         Place::Broker(manner) => descent(&mut text, blueprint, cluster, (api, version, at), manner, question),
     }
     Ok(text)
@@ -98,7 +105,7 @@ fn descent(
             arrival(text, blueprint, (api.key, &logins), &path, manner, question.topic.as_deref());
         }
         Descent::Whole { level, cap, .. } => {
-            let what = format!("{}: splits it over its routes once it is complete, at most {cap} bytes", level.kind);
+            let what = format!("{}: splits it over its routes once it is complete, at most {}", level.kind, size(cap));
             line(text, "router", &level.name, &what);
         }
         Descent::Refuse(code) => line(text, "skein", "", &format!("answers error {}: a router refuses it", code.0)),
@@ -132,9 +139,14 @@ fn arrival(
     }
     let manner = match manner {
         Manner::Stream => "while it arrives".to_owned(),
-        Manner::Gather(cap) => format!("once it is complete, at most {cap} bytes"),
+        Manner::Gather(cap) => format!("once it is complete, at most {}", size(cap)),
     };
     line(text, "goes", "", &manner);
+}
+
+/// Bytes, as the manual writes them.
+fn size(bytes: u32) -> String {
+    if bytes.trailing_zeros() >= 20 { format!("{} MiB", bytes >> 20) } else { format!("{bytes} bytes") }
 }
 
 fn line(text: &mut String, what: &str, name: &str, says: &str) {
@@ -174,7 +186,7 @@ fn near(wanted: &str) -> String {
 
 fn node(cluster: &VirtualCluster, node: Option<i32>) -> Result<Option<VirtualNodeId>, Unexplained> {
     let Some(node) = node.map(VirtualNodeId) else { return Ok(None) };
-    let nodes: Vec<_> = cluster.listeners.iter().flat_map(|listener| listener.face.nodes().keys()).collect();
+    let nodes: BTreeSet<_> = cluster.listeners.iter().flat_map(|listener| listener.face.nodes().keys()).collect();
     if nodes.contains(&&node) {
         return Ok(Some(node));
     }
@@ -217,7 +229,7 @@ Produce v13 sent to node 28 of virtual cluster `main`
     fn what_skein_does_not_pass_on_is_said() {
         assert!(explained("api-versions", None, None).contains("answers it itself"));
         assert!(explained("DescribeQuorum", None, None).contains("does not offer it"));
-        assert!(explained("SaslHandshake", None, None).contains("login = \"relay\""));
+        assert!(explained("SaslHandshake", None, None).contains("refuses it with ILLEGAL_SASL_STATE"));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! `skein status`: what a running Skein says of itself.
 
 use std::fmt::Write;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Empty, Limited};
@@ -20,19 +19,23 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const MOST: usize = 64 << 20;
 
 /// Asks the admin listener at an address.
-pub(super) async fn ask(admin: SocketAddr) -> Result<Value, Wrong> {
-    let wrong =
-        |why: String| Wrong::new(format!("no status from {admin}: {why}; `[admin]` says where Skein is watched"));
+pub(super) async fn ask(admin: &str) -> Result<Value, Wrong> {
+    let wrong = |why: String| {
+        Wrong::new(format!(
+            "no status from {admin}: {why}\nput `[admin]` with `bind = \"127.0.0.1:9644\"` into the file and start Skein \
+             again, or say with `--admin` where it is watched"
+        ))
+    };
     let late = || format!("no answer within {} s", PATIENCE.as_secs());
     let body = tokio::time::timeout(PATIENCE, get(admin)).await.map_err(|_| wrong(late()))?.map_err(wrong)?;
     serde_json::from_slice(&body).map_err(|error| wrong(error.to_string()))
 }
 
-async fn get(admin: SocketAddr) -> Result<Bytes, String> {
+async fn get(admin: &str) -> Result<Bytes, String> {
     let stream = TcpStream::connect(admin).await.map_err(|error| error.to_string())?;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(|error| error.to_string())?;
     let talking = tokio::spawn(connection);
-    let request = Request::get("/status").header("host", admin.to_string()).body(Empty::<Bytes>::new());
+    let request = Request::get("/status").header("host", admin).body(Empty::<Bytes>::new());
     let request = request.map_err(|error| error.to_string())?;
     let response = sender.send_request(request).await.map_err(|error| error.to_string())?;
     let status = response.status();
@@ -52,13 +55,13 @@ pub(super) fn shown(status: &Value) -> String {
     let _ = writeln!(text, "skein {}, {state}", word(&status["version"]));
     for (name, cluster) in members(&status["virtual_clusters"]) {
         let behind = cluster["clusters"].as_array().into_iter().flatten().map(word).collect::<Vec<_>>().join(", ");
-        let _ = writeln!(text, "virtual cluster {name}: {} connections, over {behind}", word(&cluster["connections"]));
+        let _ = writeln!(text, "virtual cluster {name}: {}, over {behind}", connections(&cluster["connections"]));
         for (name, listener) in members(&cluster["listeners"]) {
             let bound = listener["bound"].as_array().map_or(&[][..], Vec::as_slice);
             let first = bound.first().map(word).unwrap_or_default();
             let more = bound.len().saturating_sub(1);
-            let connections = word(&listener["connections"]);
-            let _ = writeln!(text, "  listener {name}: {first} and {more} more ports, {connections} connections");
+            let connections = connections(&listener["connections"]);
+            let _ = writeln!(text, "  listener {name}: {first} and {more} more ports, {connections}");
         }
     }
     for (name, cluster) in members(&status["clusters"]) {
@@ -67,7 +70,8 @@ pub(super) fn shown(status: &Value) -> String {
             let _ = writeln!(text, "  the last question failed: {failure}");
         }
         for (node, state) in members(&cluster["nodes"]) {
-            let _ = writeln!(text, "  node {node} at {}: {}", word(&state["address"]), health(state));
+            let at = state["address"].as_str().map_or(String::new(), |address| format!(" at {address}"));
+            let _ = writeln!(text, "  node {node}{at}: {}", health(state));
         }
     }
     text
@@ -77,7 +81,15 @@ fn health(node: &Value) -> String {
     match node["up"].as_bool() {
         Some(true) => format!("up, {:.1} ms", node["round_trip_seconds"].as_f64().unwrap_or_default() * 1000.0),
         Some(false) => format!("down: {}", word(&node["error"])),
+        None if node["address"].is_null() => "where it is is not known".to_owned(),
         None => "not asked yet".to_owned(),
+    }
+}
+
+fn connections(count: &Value) -> String {
+    match count.as_u64() {
+        Some(1) => "1 connection".to_owned(),
+        _ => format!("{} connections", word(count)),
     }
 }
 

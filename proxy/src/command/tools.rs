@@ -1,7 +1,6 @@
 //! Commands that look at a file, or at the command itself, and end.
 
 use std::io::Write;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -39,7 +38,7 @@ pub(super) fn check_live(file: PathBuf, kinds: &Registry) -> Result<ExitCode, Wr
 }
 
 /// Prints what a running Skein says of itself.
-pub(super) fn status(admin: SocketAddr, format: Report) -> Result<ExitCode, Wrong> {
+pub(super) fn status(admin: &str, format: Report) -> Result<ExitCode, Wrong> {
     let status = asking()?.block_on(status::ask(admin))?;
     print(&match format {
         Report::Text => status::shown(&status),
@@ -74,10 +73,19 @@ pub(super) fn completions(shell: Shell, command: &mut clap::Command) -> Result<E
     print(&String::from_utf8_lossy(&script))
 }
 
-/// Prints the manual page.
-pub(super) fn man(command: clap::Command) -> Result<ExitCode, Wrong> {
+/// Prints the manual page: of the command, and of each of its commands.
+pub(super) fn man(mut command: clap::Command) -> Result<ExitCode, Wrong> {
+    command.build();
     let mut page = Vec::new();
+    let parts: Vec<_> = command.get_subcommands().filter(|part| part.get_name() != "help").cloned().collect();
     clap_mangen::Man::new(command).render(&mut page).map_err(unwritten)?;
+    for part in parts {
+        let name = part.get_bin_name().unwrap_or_default().to_uppercase();
+        writeln!(page, ".SH \"{name}\"").map_err(unwritten)?;
+        let man = clap_mangen::Man::new(part);
+        man.render_description_section(&mut page).map_err(unwritten)?;
+        man.render_options_section(&mut page).map_err(unwritten)?;
+    }
     print(&String::from_utf8_lossy(&page))
 }
 

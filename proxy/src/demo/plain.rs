@@ -128,10 +128,13 @@ fn part(view: &View) -> String {
     )
 }
 
+/// What went through each virtual cluster, at the end.
+pub(super) fn totals(views: &[View]) -> miette::Result<()> {
+    views.iter().try_for_each(|view| say(&format!("{}: {}", view.setting.name, summary(view)))).into_diagnostic()
+}
+
 fn verdict(views: &[View]) -> miette::Result<()> {
-    for view in views {
-        say(&format!("{}: {}", view.setting.name, summary(view))).into_diagnostic()?;
-    }
+    totals(views)?;
     ensure!(views.iter().all(is_good), "not every acknowledged record arrived once and in order");
     Ok(())
 }

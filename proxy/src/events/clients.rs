@@ -144,7 +144,7 @@ impl Closed<'_> {
         let labels = [("virtual_cluster", &**virtual_cluster), ("listener", listener), ("reason", reason)];
         meters.connections_closed.count(labels);
         of.open.dec();
-        let software = self.client.software.as_ref().map_or("", |(name, _)| &**name);
+        let software = self.client.software.as_ref().map(|(name, _)| &**name);
         match self.ended {
             Ended::Left | Ended::Drained | Ended::Idle | Ended::Old => {
                 tracing::debug!(connection = number, %virtual_cluster, listener, %peer, software, reason, open, "connection closed");

@@ -178,7 +178,10 @@ fn the_command_says_what_the_listener_does() -> Result<()> {
         let said = skein::ask(&["status", "--admin", &stage.admin().to_string()])?;
         ensure!(said.status.success(), "{said:?}");
         let text = String::from_utf8(said.stdout)?;
-        ensure!(text.contains(", ready\nvirtual cluster main: ") && text.contains("node 1001 at"), "{text}");
+        ensure!(
+            text.contains(", ready\nvirtual cluster main: ") && text.contains("node 1001: where it is is not known"),
+            "{text}"
+        );
         Ok(text.contains("node 1 at 127.0.0.1:").then_some(()).filter(|()| text.contains(": up, ")))
     })?;
     let json = skein::ask(&["status", "--format", "json", "--admin", &stage.admin().to_string()])?;
