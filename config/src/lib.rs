@@ -29,6 +29,7 @@ pub use declared::Declared;
 pub use document::Document;
 pub use manual::{schema, tables};
 pub use report::{Colours, Faults};
+pub use skein_settings::visible;
 
 /// Bytes of a file: more than any number of clusters that a process could serve needs.
 pub const MOST_BYTES: usize = 1 << 20;

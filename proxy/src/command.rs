@@ -1,6 +1,7 @@
 //! The `skein` command.
 
 mod file;
+mod log;
 mod signals;
 mod status;
 mod tools;
@@ -12,7 +13,6 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use skein_config::Configuration;
 use skein_routing::kind::Registry;
-use tracing_subscriber::EnvFilter;
 
 use self::file::File;
 use self::signals::{Said, Signals};
@@ -148,7 +148,7 @@ fn execute(command: Command, kinds: &Registry) -> Result<ExitCode, Wrong> {
         Command::Man => tools::man(Arguments::command()),
         Command::Run { file, log } => {
             let (file, configuration) = File::read(file, kinds)?;
-            log_to_stderr(log)?;
+            let _written_to_its_end = log::to_stderr(log)?;
             serve(file, configuration, kinds)
         }
     }
@@ -185,18 +185,4 @@ async fn run(mut app: App, mut file: File, signals: &mut Signals, kinds: &Regist
         () = app.drain() => ExitCode::SUCCESS,
         () = again => ExitCode::FAILURE,
     }
-}
-
-/// One line per event; `SKEIN_LOG` takes directives such as `debug` or `skein_proxy=trace`.
-fn log_to_stderr(log: Log) -> Result<(), Wrong> {
-    let directives = std::env::var("SKEIN_LOG").unwrap_or_else(|_| "info".to_owned());
-    let filter = EnvFilter::try_new(&directives).map_err(|error| {
-        Wrong::new(format!("SKEIN_LOG is `{directives}`: {error}; write `debug`, `skein_proxy=trace`, …"))
-    })?;
-    let lines = tracing_subscriber::fmt().with_target(false).with_env_filter(filter).with_writer(std::io::stderr);
-    match log {
-        Log::Text => lines.init(),
-        Log::Json => lines.json().init(),
-    }
-    Ok(())
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use skein_config::Blueprint;
 use skein_config::blueprint::VirtualCluster;
+use skein_config::{Blueprint, visible};
 use skein_filters::{Client, Edge, Face};
 use skein_protocol::frame::Head;
 use skein_protocol::ids::{ApiKey, VirtualNodeId};
@@ -67,7 +67,8 @@ pub fn explain(blueprint: &Blueprint, question: &Question) -> Result<String, Une
     for listener in &cluster.listeners {
         let address = at.and_then(|node| listener.face.nodes().get(&node));
         let address = address.map_or(String::new(), |address| format!(", {}:{}", address.host, address.port));
-        line(&mut text, "listener", &listener.name, &format!("login {:?}{address}", listener.login).to_lowercase());
+        let login = format!("{:?}", listener.login).to_lowercase();
+        line(&mut text, "listener", &listener.name, &format!("login {login}{address}"));
     }
     match manner::place(api.key) {
         Place::NotOffered => line(&mut text, "skein", "", "does not offer it: whoever sends it is disconnected"),
@@ -150,7 +151,7 @@ fn size(bytes: u32) -> String {
 }
 
 fn line(text: &mut String, what: &str, name: &str, says: &str) {
-    let _ = writeln!(text, "  {what:<9} {name:<12} {says}");
+    let _ = writeln!(text, "  {what:<9} {:<12} {}", visible(name), visible(says));
 }
 
 fn virtual_cluster<'a>(blueprint: &'a Blueprint, name: Option<&str>) -> Result<&'a VirtualCluster, Unexplained> {

@@ -8,7 +8,7 @@ use skein_config::process::{Connections, Process};
 use skein_routing::budget::Budget;
 
 use crate::admission::Descriptors;
-use crate::meters::{Labels, Meters, labels};
+use crate::meters::{Labels, Meters, dropped_log_lines, labels};
 use crate::pool::Pool;
 use crate::roll::Roll;
 use crate::tenant::{Behind, Tenant};
@@ -86,6 +86,8 @@ impl House {
 
     /// All metrics, as text.
     pub(crate) fn metrics(&self) -> String {
+        let dropped = i64::try_from(dropped_log_lines()).unwrap_or(i64::MAX);
+        self.meters.log_lines_dropped.get(&Labels::new()).set(dropped);
         self.meters.descriptors.get(&Labels::new()).set(i64::try_from(self.descriptors.used()).unwrap_or(i64::MAX));
         // Brokers that nobody asks any more are not shown as they once were.
         self.meters.node_up.retain(|_| false);

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use skein_config::Blueprint;
 use skein_config::blueprint::Cluster;
+use skein_config::{Blueprint, visible};
 use skein_filters::Address;
 use skein_link::inspect::{Depth, Inspected, inspect};
 use skein_protocol::ids::{ApiKey, RealNodeId};
@@ -44,7 +44,8 @@ impl fmt::Display for Finding {
             Weight::Warning => "warning",
             Weight::Fault => "fault",
         };
-        write!(f, "{weight:<7} cluster `{}`: {}", self.cluster, self.what)
+        // Brokers call themselves what they like.
+        write!(f, "{weight:<7} cluster `{}`: {}", visible(&self.cluster), visible(&self.what))
     }
 }
 

@@ -6,6 +6,7 @@
 mod series;
 mod sides;
 
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 
 use prometheus_client::metrics::counter::Counter;
@@ -20,6 +21,22 @@ pub(crate) use self::sides::{BrokerMeters, ClientMeters, SideMeters};
 pub(crate) type Seconds = Counter<f64, AtomicU64>;
 /// A gauge that has fractions.
 pub(crate) type Fraction = Gauge<f64, AtomicU64>;
+
+/// Says how many lines of the log could not be written.
+type DroppedLines = Box<dyn Fn() -> usize + Send + Sync>;
+
+static DROPPED_LINES: OnceLock<DroppedLines> = OnceLock::new();
+
+/// Who writes the log says how many lines of it were dropped. The first to say so counts.
+pub(crate) fn log_lines_are_dropped_by(dropped: impl Fn() -> usize + Send + Sync + 'static) {
+    // There is one log in a process.
+    let _ = DROPPED_LINES.set(Box::new(dropped));
+}
+
+/// Lines of the log that were dropped so far.
+pub(crate) fn dropped_log_lines() -> usize {
+    DROPPED_LINES.get().map_or(0, |dropped| dropped())
+}
 
 /// One line of the manual: name as scraped, kind, labels, help.
 pub type Described = (&'static str, &'static str, &'static [&'static str], &'static str);
@@ -107,6 +124,8 @@ meters! {
         "Memory that is held for completed requests (client) and answers (broker).";
     descriptors: Gauge "descriptors_used" []
         "File descriptors that the process holds.";
+    log_lines_dropped: Gauge "log_lines_dropped" []
+        "Lines of the log that nobody read in time, and that were left out.";
     reloads: Counter "reloads_total" [reason]
         "Changed files that were taken over, or were not.";
 }

@@ -160,6 +160,21 @@ impl Drop for Skein {
     }
 }
 
+/// Starts the proxy with a standard error that nobody reads, and waits until it accepts at the first `bind`.
+///
+/// # Errors
+/// It could not be started, or does not accept.
+pub fn unread(config_toml: &str) -> Result<Child> {
+    let file = workplace::run_dir("unread")?.join("skein.toml");
+    fs::write(&file, config_toml)?;
+    let mut command = process::tethered(program()?.to_str().context("a path that is not UTF-8")?);
+    command.arg("run").arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = process::spawn(command)?;
+    let port = binds(config_toml)?.first().context("no bind")?.port();
+    process::until("the proxy", START_LIMIT, || Ok(ports::accepts(port).then_some(())))?;
+    Ok(child)
+}
+
 /// Runs `skein WORD FILE OPTIONS` on a configuration, to its end.
 ///
 /// # Errors

@@ -55,10 +55,13 @@ fn asking() -> Result<tokio::runtime::Runtime, Wrong> {
 /// Draws the graph of a file.
 pub(super) fn graph(file: PathBuf, format: Drawing, kinds: &Registry) -> Result<ExitCode, Wrong> {
     let picture = Picture::of(&blueprint(file, kinds)?);
-    print(&match format {
-        Drawing::Mermaid => picture.mermaid(),
-        Drawing::Svg => picture.svg(),
-    })
+    match format {
+        Drawing::Mermaid => print(&picture.mermaid()),
+        Drawing::Svg => match picture.svg() {
+            Some(svg) => print(&(svg + "\n")),
+            None => Err(Wrong::new("there is too much to be laid out as SVG: use `--format mermaid`")),
+        },
+    }
 }
 
 /// Says where a request goes, and why.

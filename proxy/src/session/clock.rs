@@ -76,7 +76,7 @@ pub(super) enum Asks {
 impl Session {
     /// Ends a connection whose client is late, or that is old.
     pub(super) fn end_what_is_late(&mut self) {
-        if !self.engine.is_idle() {
+        if !self.engine.is_idle() || !self.client.outbox.is_empty() {
             self.clock.busy(self.now);
         }
         let is_past = |by: Option<Instant>, now: Instant| by.is_some_and(|by| by <= now);

@@ -88,7 +88,7 @@ impl Session {
         if is_last && is_done && !self.lanes_are_full() && self.client.outbox.is_empty() {
             self.end(if self.is_drained { Ended::Drained } else { Ended::Old });
         } else if by <= self.now {
-            self.end(Ended::Cut);
+            self.end(if self.is_drained { Ended::Cut } else { Ended::Old });
         }
     }
 }

@@ -1,11 +1,13 @@
 //! What keeps the proxy from starting: it ends with 1, and says why.
 
 use std::net::{Ipv4Addr, TcpListener};
+use std::process::Command;
 
 use anyhow::{Result, ensure};
-use skein_tests::{fake::Fake, ports, skein};
+use skein_tests::raw::{Raw, request};
+use skein_tests::{fake::Fake, http, ports, process, skein};
 
-use crate::stage::{REAL_CLUSTER, config};
+use crate::stage::{REAL_CLUSTER, SOON, config};
 
 /// A good file, whose ports are free.
 fn good() -> Result<(u16, String)> {
@@ -54,5 +56,29 @@ fn what_the_process_is_told_has_to_be_right() -> Result<()> {
     ] {
         is_refused(&format!("{file}\n{table}\n"), &[], &[], why)?;
     }
+    Ok(())
+}
+
+/// More lines than a pipe and a queue hold, each of which some stranger has caused.
+const STRANGERS: usize = 6000;
+
+#[test]
+fn a_log_that_nobody_reads_stops_nobody() -> Result<()> {
+    let port = ports::block(12)?;
+    let (fake, admin) = (Fake::start(REAL_CLUSTER, &[1])?.topic("t", &[1]), port + 11);
+    let file = config("main-1", &fake, port)? + &format!("\n[admin]\nbind = \"127.0.0.1:{admin}\"\n");
+    let mut child = skein::unread(&file)?;
+    for _ in 0..STRANGERS {
+        let mut stranger = Raw::connect((Ipv4Addr::LOCALHOST, port).into())?;
+        stranger.send_bytes(&[0xff; 8])?;
+        stranger.closed(SOON)?;
+    }
+    Raw::connect((Ipv4Addr::LOCALHOST, port).into())?.call(12, &request::metadata(12, Some(&["t"])))?;
+    let metrics = http::get((Ipv4Addr::LOCALHOST, admin).into(), "/metrics")?.body;
+    let dropped = metrics.lines().find_map(|line| line.strip_prefix("skein_log_lines_dropped ")?.parse::<f64>().ok());
+    ensure!(dropped.is_some_and(|dropped| dropped > 0.0), "{dropped:?}");
+    Command::new("kill").args(["-TERM", &child.id().to_string()]).status()?;
+    let ended = process::finish(&mut child, SOON)?;
+    ensure!(ended.code() == Some(0), "{ended}");
     Ok(())
 }
