@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use skein_config::blueprint::Cluster;
@@ -13,16 +13,13 @@ use skein_routing::topology::{Offer, Topology};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
+use crate::dial::{self, Unreached};
 use crate::health::{self, Answered, Health};
-use crate::patience::{Resting, rest};
-use crate::{ask, dial};
+use crate::inspect::{Depth, Inspected, look};
+use crate::patience::{LONGEST, Resting, rest};
 
 /// The shortest time between two rounds of questions.
 const BETWEEN: Duration = Duration::from_millis(10);
-/// The shortest time before a round that follows one that failed.
-const BACK_OFF: Duration = Duration::from_millis(100);
-/// The longest time between two rounds while the cluster cannot be reached.
-const LONGEST_BACK_OFF: Duration = Duration::from_secs(2);
 /// Questions that wait for the next round; those beyond are the same as one of these.
 const WAITING: usize = 64;
 
@@ -55,8 +52,16 @@ pub struct Asker {
 impl Asker {
     /// Starts it; its task ends with the last handle to it.
     pub fn start(cluster: Cluster) -> Arc<Self> {
+        let (asker, waiting) = Self::new(cluster);
+        let asker = Arc::new(asker);
+        tokio::spawn(health::watch(Arc::downgrade(&asker)));
+        tokio::spawn(rounds(Arc::downgrade(&asker), waiting));
+        asker
+    }
+
+    fn new(cluster: Cluster) -> (Self, mpsc::Receiver<Need>) {
         let (questions, waiting) = mpsc::channel(WAITING);
-        let asker = Arc::new(Self {
+        let asker = Self {
             cluster,
             known: watch::Sender::default(),
             questions,
@@ -64,10 +69,8 @@ impl Asker {
             turn: AtomicUsize::new(0),
             resting: Resting::default(),
             health: Health::default(),
-        });
-        tokio::spawn(health::watch(Arc::downgrade(&asker)));
-        tokio::spawn(rounds(Arc::downgrade(&asker), waiting));
-        asker
+        };
+        (asker, waiting)
     }
 
     /// The cluster that it asks.
@@ -112,35 +115,22 @@ impl Asker {
 
     /// What a session found out on its own lane.
     pub fn told(&self, told: Topology) {
-        self.publish(|known| merge(known, told));
+        self.known.send_modify(|known| known.topology = Arc::new(merge(&known.topology, told)));
     }
 
-    /// What a broker said of itself when a lane was dialled.
+    /// What a broker said of itself when it was connected to.
     pub(crate) fn offered(&self, address: &Address, offer: Offer) {
-        let offer = self.common(address, offer);
-        let same = self.known.borrow().topology.offer.as_deref() == Some(&offer);
-        if !same {
-            self.publish(|topology| Topology { offer: Some(Arc::new(offer)), ..topology.clone() });
-        }
-    }
-
-    /// Brokers that are gone, or are spoken to at another address now, have no say any more in what is offered.
-    fn forget_offers_but(&self, is_there: impl Fn(&Address) -> bool) {
-        if let Ok(mut offers) = self.offers.lock() {
-            offers.retain(|(address, _)| is_there(address));
-        }
-    }
-
-    /// What all brokers seen so far offer, now that one offers this.
-    fn common(&self, address: &Address, offer: Offer) -> Offer {
-        let Ok(mut offers) = self.offers.lock() else { return offer };
-        offers.retain(|(known, _)| known != address);
-        offers.push((address.clone(), offer.clone()));
-        offers.iter().fold(offer, |common, (_, other)| common.meet(other))
-    }
-
-    fn publish(&self, change: impl FnOnce(&Topology) -> Topology) {
-        self.known.send_modify(|known| known.topology = Arc::new(change(&known.topology)));
+        let mut offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
+        let common = common(&mut offers, address, offer);
+        // Still locked: what was worked out first must not be published last.
+        self.known.send_if_modified(|known| {
+            let is_new = known.topology.offer.as_deref() != Some(&common);
+            if is_new {
+                let offer = Some(Arc::new(common));
+                known.topology = Arc::new(Topology { offer, ..Topology::clone(&known.topology) });
+            }
+            is_new
+        });
     }
 
     /// Where a broker may be reached, best first; for `None`, where any may be.
@@ -170,49 +160,48 @@ impl Asker {
     }
 
     /// One round of questions: the first broker that answers all of them ends it.
-    async fn round(&self, wanted: Wanted) -> Result<Topology, String> {
-        let mut last = "no address to ask at".to_owned();
-        for address in self.candidates(None) {
-            match dial::in_time(self.ask_at(&address, wanted)).await {
-                Ok(found) => return Ok(found),
-                Err(why) => last = format!("{}:{}: {why}", address.host, address.port),
-            }
-        }
-        Err(last)
+    async fn round(&self, depth: Depth) -> Result<(Address, Inspected), Unreached> {
+        dial::at_any(self.candidates(None), |stream| look(stream, depth)).await
     }
 
-    async fn ask_at(&self, address: &Address, wanted: Wanted) -> Result<Topology, String> {
-        let mut stream = dial::open(address).await?;
-        let offer = ask::offer(&mut stream).await.map_err(|error| error.to_string())?;
-        let mut found = match wanted {
-            Wanted::Identity => {
-                let found = ask::identity(&mut stream, &offer).await.map_err(|error| error.to_string())?;
-                self.forget_offers_but(|known| known == address || found.nodes.values().any(|listed| listed == known));
-                found
+    /// A round has ended, and so it went.
+    fn ended(&self, depth: Depth, outcome: Result<(Address, Inspected), Unreached>) {
+        let mut offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = outcome.map(|(address, Inspected { offer, topology: found })| {
+            if depth == Depth::Identity {
+                // Brokers that are gone, or are spoken to at another address now, have no say any more in what is offered.
+                offers.retain(|(known, _)| self.is_place_of_one(known, &found));
             }
-            Wanted::Offer => Topology::default(),
-        };
-        found.offer = Some(Arc::new(self.common(address, offer)));
-        Ok(found)
+            Topology { offer: Some(Arc::new(common(&mut offers, &address, offer))), ..found }
+        });
+        self.known.send_modify(|known| {
+            known.rounds += 1;
+            known.failure = outcome.as_ref().err().map(|why| Arc::from(why.to_string()));
+            if let Ok(found) = outcome {
+                known.topology = Arc::new(merge(&known.topology, found));
+            }
+        });
+    }
+
+    /// Whether one of these brokers is at this address, by its own word or by the file's.
+    fn is_place_of_one(&self, address: &Address, found: &Topology) -> bool {
+        found.nodes.iter().any(|(node, listed)| listed == address || self.cluster.addresses.get(node) == Some(address))
     }
 }
 
-/// What a round asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Wanted {
-    /// What the brokers offer: all that can be asked before a login.
-    Offer,
-    /// That, the cluster id, and where the brokers are.
-    Identity,
+/// How much is to be asked for what is needed.
+fn depth(need: Need) -> Depth {
+    match need {
+        Need::Offer => Depth::Offer,
+        Need::Identity | Need::Again => Depth::Identity,
+    }
 }
 
-impl Wanted {
-    fn of(need: Need) -> Self {
-        match need {
-            Need::Offer => Self::Offer,
-            Need::Identity | Need::Again => Self::Identity,
-        }
-    }
+/// What all brokers seen so far offer, now that one offers this.
+fn common(offers: &mut Vec<(Address, Offer)>, address: &Address, offer: Offer) -> Offer {
+    offers.retain(|(known, _)| known != address);
+    offers.push((address.clone(), offer.clone()));
+    offers.iter().fold(offer, |common, (_, other)| common.meet(other))
 }
 
 /// What is known, with what was found: nothing is taken back, the newest wins.
@@ -235,7 +224,7 @@ struct Again {
 impl Again {
     fn note(&mut self) {
         let now = Instant::now();
-        let is_over = self.until + LONGEST_BACK_OFF < now;
+        let is_over = self.until + LONGEST < now;
         self.in_a_row = if is_over { 1 } else { self.in_a_row.saturating_add(1) };
         self.until = now + rest(self.in_a_row);
     }
@@ -243,10 +232,10 @@ impl Again {
 
 /// Rounds of questions, as long as somebody may ask.
 async fn rounds(asker: std::sync::Weak<Asker>, mut waiting: mpsc::Receiver<Need>) {
-    let mut back_off = BETWEEN;
+    let mut failures = 0;
     let mut again = Again { in_a_row: 0, until: Instant::now() };
     while let Some(first) = waiting.recv().await {
-        let mut wanted = Wanted::of(first);
+        let mut wanted = depth(first);
         let mut needs = first;
         while needs == Need::Again && Instant::now() < again.until {
             // Brokers that are gone do not come back by being asked for at once; who asks for something else need not wait.
@@ -255,27 +244,107 @@ async fn rounds(asker: std::sync::Weak<Asker>, mut waiting: mpsc::Receiver<Need>
                 Ok(Some(next)) => needs = next,
                 Err(_) => break,
             }
-            wanted = wanted.max(Wanted::of(needs));
+            wanted = wanted.max(depth(needs));
         }
         while let Ok(more) = waiting.try_recv() {
-            wanted = wanted.max(Wanted::of(more));
+            wanted = wanted.max(depth(more));
         }
         if first == Need::Again {
             again.note();
         }
         let Some(asker) = asker.upgrade() else { return };
-        let began = Instant::now();
-        let found = asker.round(wanted).await;
-        let failure = found.as_ref().err().map(|why| Arc::from(why.as_str()));
-        back_off = if failure.is_some() { (back_off * 2).clamp(BACK_OFF, LONGEST_BACK_OFF) } else { BETWEEN };
-        asker.known.send_modify(|known| {
-            if let Ok(found) = found {
-                known.topology = Arc::new(merge(&known.topology, found));
-            }
-            known.rounds += 1;
-            known.failure = failure;
-        });
+        let outcome = asker.round(wanted).await;
+        let pause = if outcome.is_ok() {
+            failures = 0;
+            BETWEEN
+        } else {
+            failures = u32::saturating_add(failures, 1);
+            rest(failures).max(BETWEEN)
+        };
+        asker.ended(wanted, outcome);
         drop(asker);
-        tokio::time::sleep_until(began + back_off).await;
+        tokio::time::sleep(pause).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use skein_protocol::ids::ApiKey;
+    use skein_protocol::table::Versions;
+
+    use super::*;
+
+    fn address(port: u16) -> Address {
+        Address { host: Arc::from("127.0.0.1"), port }
+    }
+
+    /// Of one API, the versions up to this.
+    fn up_to(to: i16) -> Offer {
+        Offer { apis: BTreeMap::from([(ApiKey(0), Versions { from: 0, to })]), ..Offer::default() }
+    }
+
+    fn cluster(addresses: BTreeMap<RealNodeId, Address>) -> Cluster {
+        Cluster { name: Arc::from("one"), bootstrap: Vec::new(), nodes: Vec::new(), addresses }
+    }
+
+    fn offers(asker: &Asker) -> Option<Offer> {
+        asker.known().offer.as_deref().cloned()
+    }
+
+    #[test]
+    fn what_brokers_say_at_the_same_time_is_offered_as_far_as_all_can_do_it() {
+        let (asker, _) = Asker::new(cluster(BTreeMap::new()));
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for port in 3..6 {
+                let (asker, is_over) = (&asker, &is_over);
+                scope.spawn(move || {
+                    while !is_over.load(Ordering::Relaxed) {
+                        asker.offered(&address(port), up_to(i16::MAX));
+                    }
+                });
+            }
+            let wrong = (0..20_000).rev().find(|to| {
+                asker.offered(&address(2), up_to(*to));
+                offers(&asker) != Some(up_to(*to))
+            });
+            is_over.store(true, Ordering::Relaxed);
+            assert_eq!(wrong, None);
+        });
+    }
+
+    #[test]
+    fn a_broker_that_is_gone_has_no_say_in_what_is_offered_and_one_at_its_declared_address_has() {
+        let (asker, _) = Asker::new(cluster(BTreeMap::from([(RealNodeId(7), address(70))])));
+        for (port, to) in [(1, 9), (8, 3), (70, 5)] {
+            asker.offered(&address(port), up_to(to));
+        }
+        assert_eq!(offers(&asker), Some(up_to(3)));
+        let nodes = BTreeMap::from([(RealNodeId(1), address(1)), (RealNodeId(7), address(7))]);
+        let answer = Inspected { offer: up_to(9), topology: Topology { nodes, ..Topology::default() } };
+        asker.ended(Depth::Offer, Ok((address(1), answer.clone())));
+        assert_eq!(offers(&asker), Some(up_to(3)), "who is gone was not asked for");
+        asker.ended(Depth::Identity, Ok((address(1), answer)));
+        assert_eq!(offers(&asker), Some(up_to(5)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_pauses_after_rounds_that_failed_grow_and_are_never_alike() {
+        // It has no address, so its rounds fail at once.
+        let asker = Asker::start(cluster(BTreeMap::new()));
+        asker.next(Need::Identity).await;
+        let mut pauses = Vec::new();
+        for _ in 0..40 {
+            let begun = Instant::now();
+            asker.next(Need::Identity).await;
+            pauses.push(begun.elapsed());
+        }
+        assert!(asker.failure().is_some());
+        let most = Duration::from_millis(101);
+        assert!(pauses[0] <= most && pauses.iter().all(|pause| *pause >= BETWEEN), "{pauses:?}");
+        let full = Duration::from_secs(1);
+        assert!(pauses.iter().any(|pause| *pause > full) && pauses[10..].iter().any(|pause| *pause < full));
     }
 }

@@ -1,21 +1,22 @@
 //! Connecting to a broker.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use skein_filters::Address;
 use skein_protocol::ids::RealNodeId;
 use skein_routing::engine::Need;
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::timeout;
 
 use crate::asker::Asker;
+use crate::failure::Failure;
+use crate::race::{self, ALL};
 use crate::{ask, socket};
 
-/// How long one address may take to connect, and a broker to say what it offers: so that one which is mute leaves time for
-/// the next.
-const ONE_ADDRESS: Duration = Duration::from_secs(4);
-/// How long all of it may take.
-const ALL: Duration = Duration::from_secs(10);
+/// How long looking a name up may take, and then each of its addresses, to connect and to answer what it is asked.
+pub(crate) const ONE_ADDRESS: Duration = Duration::from_secs(4);
 
 /// Why a broker could not be reached.
 #[derive(Debug, thiserror::Error)]
@@ -26,10 +27,10 @@ pub enum Unreached {
     /// An address did not connect.
     #[error("{host}:{port}: {why}", host = address.host, port = address.port)]
     Address {
-        /// The address that was tried last.
+        /// The address that failed last.
         address: Address,
         /// What happened.
-        why: String,
+        why: Failure,
     },
     /// Others have just failed to reach it, and it is left alone for a while.
     #[error("left alone for {} ms more, since it was not reached", left.as_millis())]
@@ -42,15 +43,27 @@ pub enum Unreached {
     Late,
 }
 
+impl Unreached {
+    /// The word for it in metrics; `None` if nobody was dialled.
+    pub fn reason(&self) -> Option<&'static str> {
+        match self {
+            Self::NoAddress(_) => Some("no_address"),
+            Self::Address { why, .. } => Some(why.reason()),
+            Self::Resting { .. } => None,
+            Self::Late => Some("late"),
+        }
+    }
+}
+
 /// Connects to a broker of a cluster, or to any that lives, and negotiates.
 ///
 /// # Errors
-/// [`Unreached`]: the last address that was tried, and what happened there.
+/// [`Unreached`]: the address that failed last, and what happened there.
 pub async fn connect(asker: Arc<Asker>, node: Option<RealNodeId>) -> Result<TcpStream, Unreached> {
     if let Some(left) = asker.resting.left(node) {
         return Err(Unreached::Resting { left });
     }
-    let outcome = tokio::time::timeout(ALL, dial(&asker, node)).await.unwrap_or(Err(Unreached::Late));
+    let outcome = timeout(ALL, dial(&asker, node)).await.unwrap_or(Err(Unreached::Late));
     asker.resting.dialled(node, &outcome);
     outcome
 }
@@ -61,32 +74,110 @@ async fn dial(asker: &Asker, node: Option<RealNodeId>) -> Result<TcpStream, Unre
         asker.next(Need::Again).await;
         candidates = asker.candidates(node);
     }
-    let mut last = node.map_or(Unreached::Late, Unreached::NoAddress);
-    for address in candidates {
-        match in_time(negotiated(asker, &address)).await {
-            Ok(stream) => return Ok(stream),
-            Err(why) => last = Unreached::Address { address, why },
-        }
+    if candidates.is_empty() {
+        return Err(node.map_or(Unreached::Late, Unreached::NoAddress));
     }
-    Err(last)
-}
-
-async fn negotiated(asker: &Asker, address: &Address) -> Result<TcpStream, String> {
-    let mut stream = open(address).await?;
-    let offer = ask::offer(&mut stream).await.map_err(|error| error.to_string())?;
-    asker.offered(address, offer);
+    let negotiate = |mut stream| async move {
+        let offer = ask::offer(&mut stream).await?;
+        Ok((stream, offer))
+    };
+    let (address, (stream, offer)) = at_any(candidates, negotiate).await?;
+    asker.offered(&address, offer);
     Ok(stream)
 }
 
-/// What one address may take.
-pub(crate) async fn in_time<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
-    let late = || Err(format!("no answer within {} s", ONE_ADDRESS.as_secs()));
-    tokio::time::timeout(ONE_ADDRESS, work).await.unwrap_or_else(|_| late())
+/// Does what is to be done at the first of several addresses where it succeeds, and says which that was.
+///
+/// # Errors
+/// [`Unreached`]: the address that failed last, and what happened there.
+pub(crate) async fn at_any<T, W>(
+    addresses: Vec<Address>, work: impl Fn(TcpStream) -> W,
+) -> Result<(Address, T), Unreached>
+where
+    W: Future<Output = Result<T, Failure>>,
+{
+    let work = &work;
+    let attempts = addresses.into_iter().map(|address| async move {
+        match at(&address, work).await {
+            Ok(done) => Ok((address, done)),
+            Err(why) => Err(Unreached::Address { address, why }),
+        }
+    });
+    race::first(attempts).await.map_err(|last| last.unwrap_or(Unreached::Late))
 }
 
-/// Opens a stream to an address.
-pub(crate) async fn open(address: &Address) -> Result<TcpStream, String> {
-    let stream = TcpStream::connect((&*address.host, address.port)).await.map_err(|error| error.to_string())?;
-    socket::set_up(&stream).map_err(|error| error.to_string())?;
+/// Connects to an address and does what is to be done there. A name may stand for several: it is done where it succeeds
+/// first.
+///
+/// # Errors
+/// [`Failure`]: the last one, if there were several.
+pub(crate) async fn at<T, W>(address: &Address, work: impl Fn(TcpStream) -> W) -> Result<T, Failure>
+where
+    W: Future<Output = Result<T, Failure>>,
+{
+    let named = timeout(ONE_ADDRESS, lookup_host((&*address.host, address.port))).await;
+    let sockets = named.map_err(|_| Failure::Late)?.map_err(Failure::Unresolved)?.collect();
+    at_socket(sockets, work).await
+}
+
+async fn at_socket<T, W>(sockets: Vec<SocketAddr>, work: impl Fn(TcpStream) -> W) -> Result<T, Failure>
+where
+    W: Future<Output = Result<T, Failure>>,
+{
+    if sockets.is_empty() {
+        return Err(Failure::Nameless);
+    }
+    let work = &work;
+    let attempts = sockets.into_iter().map(|socket| async move {
+        let all = async { work(open(socket).await?).await };
+        timeout(ONE_ADDRESS, all).await.unwrap_or(Err(Failure::Late))
+    });
+    race::first(attempts).await.map_err(|last| last.unwrap_or(Failure::Late))
+}
+
+async fn open(socket: SocketAddr) -> Result<TcpStream, Failure> {
+    let stream = TcpStream::connect(socket).await?;
+    socket::set_up(&stream)?;
     Ok(stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    async fn listener() -> (TcpListener, SocketAddr) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        (listener, address)
+    }
+
+    #[tokio::test]
+    async fn of_a_name_with_several_addresses_the_first_that_answers_is_used() {
+        let (_mute, mute) = listener().await;
+        let (gone, refuses) = listener().await;
+        drop(gone);
+        let (live, answers) = listener().await;
+        tokio::spawn(async move { live.accept().await.unwrap().0.write_u8(7).await });
+        let begun = Instant::now();
+        let read = |mut stream: TcpStream| async move { Ok(stream.read_u8().await?) };
+        assert_eq!(at_socket(vec![mute, mute, refuses, mute, answers], read).await.unwrap(), 7);
+        // Connecting is not enough, and what is mute does not use up the time of the others.
+        assert!(begun.elapsed() < ONE_ADDRESS, "{:?}", begun.elapsed());
+    }
+
+    #[tokio::test]
+    async fn a_failure_says_of_what_kind_it_is() {
+        let (gone, refuses) = listener().await;
+        drop(gone);
+        let nothing = async |_| Ok(());
+        let reason = async |sockets| at_socket(sockets, nothing).await.unwrap_err().reason();
+        assert_eq!(reason(vec![]).await, "no_address");
+        assert_eq!(reason(vec![refuses]).await, "refused");
+        let nowhere = Address { host: Arc::from("there.is.no.such.name.invalid"), port: 9092 };
+        assert_eq!(at(&nowhere, nothing).await.unwrap_err().reason(), "no_address");
+    }
 }

@@ -9,7 +9,7 @@ use skein_protocol::ids::RealNodeId;
 use tokio::time::Instant;
 
 use crate::asker::Asker;
-use crate::{ask, dial};
+use crate::inspect::{Depth, inspect};
 
 /// How often each broker is asked; give or take a half, so that many instances do not ask at once.
 const PERIOD: Duration = Duration::from_secs(10);
@@ -76,11 +76,7 @@ pub(crate) async fn watch(asker: Weak<Asker>) {
 /// Asks a broker what it offers.
 async fn round_trip(asker: &Asker, address: &Address) -> Result<Duration, Arc<str>> {
     let begun = Instant::now();
-    let asking = async {
-        let mut stream = dial::open(address).await?;
-        ask::offer(&mut stream).await.map_err(|error| error.to_string())
-    };
-    let offer = dial::in_time(asking).await?;
-    asker.offered(address, offer);
+    let seen = inspect(address, Depth::Offer).await.map_err(|failure| failure.to_string())?;
+    asker.offered(address, seen.offer);
     Ok(begun.elapsed())
 }

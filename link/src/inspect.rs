@@ -1,12 +1,14 @@
-//! Looking at a broker once, for those who want to know whether a configuration is true.
+//! Looking at a broker once: for the asker, and for those who want to know whether a configuration is true.
 
 use skein_filters::Address;
 use skein_routing::topology::{Offer, Topology};
+use tokio::net::TcpStream;
 
+use crate::failure::Failure;
 use crate::{ask, dial};
 
 /// How much can be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
     /// What it offers: all that brokers say before a login.
     Offer,
@@ -26,16 +28,17 @@ pub struct Inspected {
 /// Connects to an address and asks.
 ///
 /// # Errors
-/// What happened, in words, when there was no answer within a few seconds or it was none.
-pub async fn inspect(address: &Address, depth: Depth) -> Result<Inspected, String> {
-    dial::in_time(async {
-        let mut stream = dial::open(address).await?;
-        let offer = ask::offer(&mut stream).await.map_err(|error| error.to_string())?;
-        let topology = match depth {
-            Depth::Offer => Topology::default(),
-            Depth::Identity => ask::identity(&mut stream, &offer).await.map_err(|error| error.to_string())?,
-        };
-        Ok(Inspected { offer, topology })
-    })
-    .await
+/// [`Failure`]: there was no answer within a few seconds, or it was none.
+pub async fn inspect(address: &Address, depth: Depth) -> Result<Inspected, Failure> {
+    dial::at(address, |stream| look(stream, depth)).await
+}
+
+/// Asks on a stream.
+pub(crate) async fn look(mut stream: TcpStream, depth: Depth) -> Result<Inspected, Failure> {
+    let offer = ask::offer(&mut stream).await?;
+    let topology = match depth {
+        Depth::Offer => Topology::default(),
+        Depth::Identity => ask::identity(&mut stream, &offer).await?,
+    };
+    Ok(Inspected { offer, topology })
 }

@@ -8,16 +8,20 @@
 //!   health ──────────────► each broker, now and then, for those who watch
 //! ```
 //!
-//! Invariants: whatever waits has a deadline; what fails is left alone, longer each time; a question of many costs the cluster one; an answer from a broker is bounded
-//! before it is read, and walked before it is decoded.
+//! Invariants: whatever waits has a deadline; what is silent holds up nothing that is not; what fails is left alone, longer each
+//! time; a question of many costs the cluster one; an answer from a broker is bounded before it is read, and walked before it
+//! is decoded.
 
-pub mod ask;
+mod ask;
 pub mod asker;
 pub mod dial;
+mod failure;
 pub mod health;
 pub mod inspect;
 mod patience;
+mod race;
 pub mod socket;
 
 pub use asker::{Asker, Known};
 pub use dial::{Unreached, connect};
+pub use failure::Failure;

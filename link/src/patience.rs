@@ -10,7 +10,7 @@ use tokio::time::Instant;
 /// The longest rest after a first failure.
 const FIRST: Duration = Duration::from_millis(100);
 /// The longest rest at all.
-const LONGEST: Duration = Duration::from_secs(2);
+pub(crate) const LONGEST: Duration = Duration::from_secs(2);
 
 /// A time between nothing and what so many failures in a row are worth: exponential back-off with full jitter.
 pub(crate) fn rest(failures: u32) -> Duration {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use skein_config::blueprint::Cluster;
 use skein_config::{Blueprint, visible};
 use skein_filters::Address;
+use skein_link::Failure;
 use skein_link::inspect::{Depth, Inspected, inspect};
 use skein_protocol::ids::{ApiKey, RealNodeId};
 use skein_protocol::table::Versions;
@@ -196,7 +197,7 @@ fn beyond(key: ApiKey, versions: Versions, shared: Option<Versions>) -> Option<S
 }
 
 /// Asks at each address once, at [`AT_ONCE`] of them together.
-async fn ask_all(mut addresses: Vec<Address>, depth: Depth) -> Vec<(Address, Result<Inspected, String>)> {
+async fn ask_all(mut addresses: Vec<Address>, depth: Depth) -> Vec<(Address, Result<Inspected, Failure>)> {
     addresses.dedup();
     let mut all = Vec::new();
     for some in addresses.chunks(AT_ONCE) {

@@ -104,7 +104,7 @@ meters! {
         "Connections to brokers that are open for clients.";
     links_opened: Counter "links_opened_total" [cluster, node]
         "Connections to brokers that were opened for clients.";
-    dials_failed: Counter "dials_failed_total" [cluster, node]
+    dials_failed: Counter "dials_failed_total" [cluster, node, reason]
         "Connections to brokers that could not be opened.";
     links_lost: Counter "links_lost_total" [cluster, node, reason]
         "Connections to brokers that have ended otherwise than by their client's wish.";

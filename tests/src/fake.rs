@@ -20,7 +20,7 @@ pub mod script;
 pub mod segments;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -46,6 +46,7 @@ struct World {
 pub struct Fake {
     world: Arc<World>,
     nodes: BTreeMap<i32, Node>,
+    mute: Vec<TcpListener>,
 }
 
 impl Fake {
@@ -65,7 +66,7 @@ impl Fake {
             lock(&world.model).nodes.insert(id, node.address());
             nodes.insert(id, node);
         }
-        Ok(Fake { world, nodes })
+        Ok(Fake { world, nodes, mute: Vec::new() })
     }
 
     /// With a topic whose partitions have these leaders.
@@ -75,6 +76,16 @@ impl Fake {
             model.topics.insert(name.to_owned(), Topic::led_by(name, leaders));
         });
         self
+    }
+
+    /// With so many addresses before its own in `bootstrap`, where connections are taken and nothing is ever said.
+    ///
+    /// # Errors
+    /// No port to listen on.
+    pub fn behind_mute(mut self, count: usize) -> Result<Fake> {
+        let listen = |_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+        self.mute = (0..count).map(listen).collect::<Result<_, _>>()?;
+        Ok(self)
     }
 
     /// Where a node listens, or listened.
@@ -87,7 +98,8 @@ impl Fake {
 
     /// The addresses of all nodes, as `bootstrap` wants them.
     pub fn bootstrap(&self) -> Vec<String> {
-        self.nodes.values().map(|node| node.address().to_string()).collect()
+        let mute = self.mute.iter().filter_map(|listener| listener.local_addr().ok());
+        mute.chain(self.nodes.values().map(Node::address)).map(|address| address.to_string()).collect()
     }
 
     /// Changes what the cluster is, or reads it.

@@ -5,11 +5,6 @@ use skein_routing::engine::Fault;
 use super::Connection;
 use crate::meters::Meters;
 
-/// A broker, as labels have it.
-fn labels<'a>(cluster: &'a str, node: &'a str) -> [(&'static str, &'a str); 2] {
-    [("cluster", cluster), ("node", node)]
-}
-
 /// The node's id, or `any`.
 fn named(node: Option<i32>) -> String {
     node.map_or_else(|| "any".to_owned(), |node| node.to_string())
@@ -26,7 +21,7 @@ impl LinkOpened<'_> {
     pub(crate) fn emit(&self, meters: &Meters) {
         let Connection { number, virtual_cluster, .. } = self.connection;
         let (cluster, real_node) = (self.cluster, self.node);
-        meters.links_opened.count(labels(cluster, &named(real_node)));
+        meters.links_opened.count([("cluster", cluster), ("node", &*named(real_node))]);
         tracing::trace!(connection = number, %virtual_cluster, cluster, real_node, "link opened");
     }
 }
@@ -54,16 +49,19 @@ impl LinkLost<'_> {
         let Connection { number, virtual_cluster, .. } = self.connection;
         let (cluster, real_node) = (self.cluster, self.node);
         let node = named(real_node);
-        let lost = |reason| meters.links_lost.count([("cluster", cluster), ("node", &*node), ("reason", reason)]);
+        let because = |reason| [("cluster", cluster), ("node", &*node), ("reason", reason)];
+        let lost = |reason| meters.links_lost.count(because(reason));
         match self.loss {
-            // Others have found out, and told, how the broker is; that is nothing new.
-            LinkLoss::Unreached(error @ skein_link::Unreached::Resting { .. }) => {
-                tracing::debug!(connection = number, %virtual_cluster, cluster, real_node, %error, "broker not dialled");
-            }
-            LinkLoss::Unreached(error) => {
-                meters.dials_failed.count(labels(cluster, &node));
-                tracing::warn!(connection = number, %virtual_cluster, cluster, real_node, %error, "broker not reached");
-            }
+            LinkLoss::Unreached(error) => match error.reason() {
+                Some(reason) => {
+                    meters.dials_failed.count(because(reason));
+                    tracing::warn!(connection = number, %virtual_cluster, cluster, real_node, reason, %error, "broker not reached");
+                }
+                // Others have found out, and told, how the broker is; that is nothing new.
+                None => {
+                    tracing::debug!(connection = number, %virtual_cluster, cluster, real_node, %error, "broker not dialled");
+                }
+            },
             LinkLoss::Broken(error) => {
                 lost("broken");
                 let error = error.map(tracing::field::display);

@@ -82,7 +82,7 @@ fn a_broker_that_is_killed() -> Result<()> {
         for _ in 0..3 {
             raw.ask(&coordinator()?)?;
         }
-        stage.counts(r#"skein_dials_failed_total{cluster="one",node="1"}"#, |dials| dials >= 1.0)?;
+        stage.counts(r#"skein_dials_failed_total{cluster="one",node="1",reason="refused"}"#, |dials| dials >= 1.0)?;
         says(&stage, "broker not reached")
     })
 }

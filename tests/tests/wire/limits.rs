@@ -192,7 +192,7 @@ fn a_broker_that_is_gone_is_asked_for_with_growing_pauses() -> Result<()> {
     }
     let asked = stage.fake.requests_of(METADATA).len();
     ensure!(asked < 40, "the cluster was asked {asked} times where its broker is");
-    let failed = stage.metric(r#"skein_dials_failed_total{cluster="one",node="1"}"#)?;
+    let failed = stage.metric(r#"skein_dials_failed_total{cluster="one",node="1",reason="refused"}"#)?;
     ensure!((1.0..40.0).contains(&failed), "{failed} dials");
     stage.fake.restart(1)?;
     process::until("an accepted Produce", SOON, || {

@@ -1,6 +1,6 @@
 //! A link is lost: who hears of it, and what.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use kafka_protocol::messages::{FetchRequest, ProduceRequest};
@@ -229,6 +229,19 @@ fn it_starts_and_serves_with_only_the_last_bootstrap_address_alive() -> Result<(
     assert_eq!(produce(&mut stage.node(1001)?, 9, &place)?, 0);
     // The address of a node that is gone still serves as bootstrap.
     stage.serves_others()
+}
+
+#[test]
+fn brokers_that_are_mute_delay_the_first_clients_by_a_moment() -> Result<()> {
+    let fake = Fake::start(REAL_CLUSTER, &[1, 7])?.topic("t", &[1, 7]).behind_mute(3)?;
+    let stage = Stage::before(fake)?;
+    let begun = Instant::now();
+    // Both learn of the cluster, and the first is led to any broker.
+    let place = stage.place(0)?;
+    assert_eq!(produce(&mut stage.node(1)?, 9, &place)?, 0);
+    // One mute address alone would be given longer, if the others waited for it.
+    ensure!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    Ok(())
 }
 
 #[test]

@@ -1,0 +1,80 @@
+//! Why an address gave no answer, or none that a broker gives.
+
+use std::io;
+
+use skein_protocol::messages;
+
+use crate::ask::MOST_ANSWER;
+use crate::dial::ONE_ADDRESS;
+
+/// Why an address gave no answer, or none that a broker gives.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The network.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// Its name could not be looked up.
+    #[error("its name was not found: {0}")]
+    Unresolved(io::Error),
+    /// Its name stands for nothing.
+    #[error("its name has no address")]
+    Nameless,
+    /// No answer in time.
+    #[error("no answer within {} s", ONE_ADDRESS.as_secs())]
+    Late,
+    /// A frame length that no answer has.
+    #[error("an answer of {0} bytes; between 4 and {MOST_ANSWER} are right")]
+    Length(i32),
+    /// An answer with another correlation id.
+    #[error("an answer to something that was not asked")]
+    Correlation,
+    /// What came could not be read.
+    #[error(transparent)]
+    Unread(#[from] messages::Unread),
+    /// The question could not be put.
+    #[error("{0}")]
+    Unasked(String),
+    /// The broker refused, with this code.
+    #[error("error {0}")]
+    Refused(i16),
+    /// The broker offers no version of an API that Skein could ask in.
+    #[error("the broker offers no version of Metadata that Skein knows")]
+    NoVersion,
+}
+
+impl Failure {
+    /// The word for it in metrics.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => "refused",
+            // The system gives up on what is mute as well, and may be set to do so sooner.
+            Self::Io(error) if error.kind() == io::ErrorKind::TimedOut => "late",
+            Self::Late => "late",
+            Self::Unresolved(_) | Self::Nameless => "no_address",
+            Self::Length(_) | Self::Correlation | Self::Unread(_) => "not_kafka",
+            Self::Io(_) | Self::Unasked(_) | Self::Refused(_) | Self::NoVersion => "other",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_counted_under_what_an_operator_would_look_at() {
+        let io = |kind| Failure::from(io::Error::from(kind));
+        let all = [
+            (io(io::ErrorKind::ConnectionRefused), "refused"),
+            (io(io::ErrorKind::TimedOut), "late"),
+            (io(io::ErrorKind::ConnectionReset), "other"),
+            (Failure::Late, "late"),
+            (Failure::Nameless, "no_address"),
+            (Failure::Length(0x1503_0300), "not_kafka"),
+            (Failure::Refused(33), "other"),
+        ];
+        for (failure, reason) in all {
+            assert_eq!(failure.reason(), reason, "{failure}");
+        }
+    }
+}
