@@ -12,6 +12,7 @@ use skein_link::Asker;
 use tokio::net::TcpListener;
 
 use crate::admin;
+use crate::admission::GuestBook;
 use crate::events::{Drained, Draining, Ready};
 use crate::house::{House, Settings};
 use crate::listen::{self, Entrance, Port};
@@ -50,6 +51,7 @@ pub struct App {
     /// By name, as `declared` has them.
     clusters: BTreeMap<String, Arc<Behind>>,
     ports: BTreeMap<SocketAddr, Port>,
+    guests: GuestBook,
     /// The rolls of what has ended and may have connections that are not drained yet.
     ended: Vec<Arc<Roll>>,
 }
@@ -69,6 +71,7 @@ impl App {
             tenants: BTreeMap::new(),
             clusters: BTreeMap::new(),
             ports: BTreeMap::new(),
+            guests: GuestBook::default(),
             ended: Vec::new(),
         };
         let admin = configuration.admin.bind;
@@ -109,7 +112,7 @@ impl App {
                 tenants.insert(name, kept);
                 changes.kept += 1;
             } else {
-                let (tenant, entered) = Tenant::compiled(cluster, &clusters, &self.house);
+                let (tenant, entered) = Tenant::compiled(cluster, &clusters, &self.house, &mut self.guests);
                 entrances.extend(entered.into_iter().map(|(address, entrance)| (address, Some(entrance))));
                 tenants.insert(name, tenant);
                 changes.begun += 1;
@@ -122,6 +125,7 @@ impl App {
         self.end(over.into_values());
         self.clusters = clusters.into_iter().map(|behind| (behind.asker.cluster().name.to_string(), behind)).collect();
         self.house.meters.retain(|labels| shown.has(labels));
+        self.guests.tidy();
         self.declared = declared;
         self.house.descriptors.count_others();
         self.house.show(|board| (board.graph, board.written) = (graph, written));

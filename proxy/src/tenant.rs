@@ -11,7 +11,7 @@ use skein_routing::engine::Need;
 use skein_routing::graph::{Door, LoginMode};
 use skein_routing::topology::ClusterIndex;
 
-use crate::admission::Guests;
+use crate::admission::{GuestBook, Guests};
 use crate::events::Unlisted;
 use crate::house::House;
 use crate::listen::Entrance;
@@ -54,9 +54,9 @@ pub(crate) struct Tenant {
 }
 
 impl Tenant {
-    /// A tenant and its entrances, by address. `served`: the clusters of the file.
+    /// A tenant and its entrances, by address. `served`: the clusters of the file; `guests`: whom former forms let in.
     pub(crate) fn compiled(
-        cluster: VirtualCluster, served: &[Arc<Behind>], house: &Arc<House>,
+        cluster: VirtualCluster, served: &[Arc<Behind>], house: &Arc<House>, guests: &mut GuestBook,
     ) -> (Arc<Self>, Vec<(SocketAddr, Arc<Entrance>)>) {
         let clusters = cluster.target.clusters();
         let known = clusters.iter().filter_map(|index| Some((*index, Arc::clone(served.get(usize::from(index.0))?))));
@@ -65,7 +65,7 @@ impl Tenant {
             .iter()
             .map(|listener| {
                 let addresses = listener.binds.iter().map(|(address, _)| *address).collect();
-                (Arc::clone(&listener.name), addresses, Arc::default())
+                (Arc::clone(&listener.name), addresses, guests.of(&cluster.name, &listener.name))
             })
             .collect();
         let tenant = Arc::new(Self {
