@@ -1,14 +1,13 @@
 //! A running Skein: the virtual clusters that are served, and how one set of them takes the place of another.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use skein_config::blueprint::{Cluster, VirtualCluster};
+use skein_config::blueprint::Cluster;
 use skein_config::declared::{Declaration, Declared};
 use skein_config::{Blueprint, Configuration};
-use skein_link::Asker;
 use tokio::net::TcpListener;
 
 use crate::admin;
@@ -16,7 +15,7 @@ use crate::admission::GuestBook;
 use crate::events::{Drained, Draining, Ready};
 use crate::house::{House, Settings};
 use crate::listen::{self, Entrance, Port};
-use crate::meters::{BrokerMeters, Labels, Meters};
+use crate::meters::Meters;
 use crate::picture::Picture;
 use crate::roll::Roll;
 use crate::tenant::{Behind, Tenant};
@@ -98,7 +97,6 @@ impl App {
         let graph = Picture::of(&blueprint).mermaid();
         let Blueprint { clusters, virtual_clusters, .. } = blueprint;
         let clusters: Vec<_> = clusters.into_iter().map(|cluster| self.served(cluster, &declared)).collect();
-        let shown = Shown::of(&declared, &virtual_clusters);
         let mut changes = Changes::default();
         let mut tenants = BTreeMap::new();
         let mut entrances = BTreeMap::new();
@@ -124,7 +122,6 @@ impl App {
         self.house.set(Settings { process, connections });
         self.end(over.into_values());
         self.clusters = clusters.into_iter().map(|behind| (behind.asker.cluster().name.to_string(), behind)).collect();
-        self.house.meters.retain(|labels| shown.has(labels));
         self.guests.tidy();
         self.declared = declared;
         self.house.descriptors.count_others();
@@ -137,13 +134,7 @@ impl App {
     fn served(&self, cluster: Cluster, declared: &Declared) -> Arc<Behind> {
         let name = cluster.name.to_string();
         let known = self.clusters.get(&name).filter(|_| same(&self.declared.clusters, &declared.clusters, &name));
-        let new = || {
-            Arc::new(Behind {
-                meters: Arc::new(BrokerMeters::new(&self.house.meters, &name)),
-                asker: Asker::start(cluster),
-            })
-        };
-        known.map_or_else(new, Arc::clone)
+        known.map_or_else(|| Arc::new(Behind::new(cluster, &self.house.meters)), Arc::clone)
     }
 
     /// Binds what is not bound yet.
@@ -225,31 +216,6 @@ impl App {
             roll.emptied().await;
         }
         Drained { connections, took: begun.elapsed() }.emit();
-    }
-}
-
-/// What has series: of what is gone they are forgotten.
-struct Shown {
-    clusters: BTreeSet<String>,
-    listeners: BTreeSet<(String, String)>,
-}
-
-impl Shown {
-    fn of(declared: &Declared, virtual_clusters: &[VirtualCluster]) -> Self {
-        let listeners = virtual_clusters.iter().flat_map(|cluster| {
-            cluster.listeners.iter().map(|listener| (cluster.name.to_string(), listener.name.to_string()))
-        });
-        Self { clusters: declared.clusters.keys().cloned().collect(), listeners: listeners.collect() }
-    }
-
-    fn has(&self, labels: &Labels) -> bool {
-        let value = |name| labels.iter().find_map(|(label, value)| (*label == name).then_some(value));
-        let listens = |cluster: &String| match value("listener") {
-            Some(listener) => self.listeners.contains(&(cluster.clone(), listener.clone())),
-            None => self.listeners.iter().any(|(name, _)| name == cluster),
-        };
-        value("virtual_cluster").is_none_or(listens)
-            && value("cluster").is_none_or(|cluster| self.clusters.contains(cluster))
     }
 }
 
