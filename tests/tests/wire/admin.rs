@@ -201,6 +201,24 @@ fn what_is_gone_is_counted_until_its_last_connection_has_ended() -> Result<()> {
 }
 
 #[test]
+fn who_asks_at_the_same_time_is_told_the_same() -> Result<()> {
+    let stage = Stage::new()?;
+    let up = r#"skein_node_up{cluster="one",node="7"} 1"#;
+    process::until(up, HANG, || Ok(http::get(stage.admin(), "/metrics")?.body.contains(up).then_some(())))?;
+    let ask = || -> Result<()> {
+        for _ in 0..150 {
+            let text = http::get(stage.admin(), "/metrics")?.body;
+            ensure!(text.contains(up), "a broker is missing");
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let asking = [(); 8].map(|()| scope.spawn(ask));
+        asking.into_iter().try_for_each(|asking| asking.join().unwrap_or_else(|_| panic!("it failed")))
+    })
+}
+
+#[test]
 fn the_command_says_what_the_listener_does() -> Result<()> {
     let stage = Stage::new()?;
     process::until("a broker that was asked", HANG, || {
