@@ -10,10 +10,10 @@ use skein_config::declared::{Declaration, Declared};
 use skein_config::{Blueprint, Configuration};
 use tokio::net::TcpListener;
 
-use crate::admin;
+use crate::admin::Admin;
 use crate::admission::GuestBook;
 use crate::events::{Drained, Draining, Ready};
-use crate::house::{House, Settings};
+use crate::house::{Board, House, Settings};
 use crate::listen::{self, Entrance, Port};
 use crate::meters::Meters;
 use crate::picture::Picture;
@@ -41,7 +41,7 @@ pub struct Changes {
     pub ended: usize,
 }
 
-/// A running Skein. Dropping it stops it from accepting.
+/// A running Skein. Dropping it stops it from accepting and from telling; connections that are open go on to their end.
 pub struct App {
     house: Arc<House>,
     declared: Declared,
@@ -50,6 +50,8 @@ pub struct App {
     /// By name, as `declared` has them.
     clusters: BTreeMap<String, Arc<Behind>>,
     ports: BTreeMap<SocketAddr, Port>,
+    /// `None`: the file has none.
+    _admin: Option<Admin>,
     guests: GuestBook,
     /// The rolls of what has ended and may have connections that are not drained yet.
     ended: Vec<Arc<Roll>>,
@@ -61,27 +63,24 @@ impl App {
     /// # Errors
     /// [`NotBound`]: nothing is served then.
     pub async fn start(configuration: Configuration) -> Result<Self, NotBound> {
+        let house = House::new(
+            &configuration.blueprint.memory,
+            Settings { process: configuration.process.clone(), connections: configuration.connections.clone() },
+        );
+        // Before any client is let in: if it cannot be bound, nothing may have been served.
+        let watched =
+            configuration.admin.bind.map(|address| bind(address, || "the admin listener".to_owned())).transpose()?;
         let mut app = Self {
-            house: House::new(
-                &configuration.blueprint.memory,
-                Settings { process: configuration.process.clone(), connections: configuration.connections.clone() },
-            ),
+            house: Arc::clone(&house),
             declared: Declared::default(),
             tenants: BTreeMap::new(),
             clusters: BTreeMap::new(),
             ports: BTreeMap::new(),
+            _admin: watched.map(|socket| Admin::open(socket, house)),
             guests: GuestBook::default(),
             ended: Vec::new(),
         };
-        let admin = configuration.admin.bind;
         app.change(configuration).await?;
-        if let Some(address) = admin {
-            admin::start(address, Arc::clone(&app.house)).map_err(|error| NotBound {
-                of: "the admin listener".to_owned(),
-                address,
-                error,
-            })?;
-        }
         Ready { virtual_clusters: app.tenants.len(), ports: app.ports.len() }.emit();
         Ok(app)
     }
@@ -93,7 +92,7 @@ impl App {
     /// [`NotBound`]: nothing has changed then.
     pub async fn change(&mut self, configuration: Configuration) -> Result<Changes, NotBound> {
         let Configuration { blueprint, declared, written, process, connections, .. } = configuration;
-        let bound = self.bind(&blueprint)?;
+        let bound = self.bound(&blueprint)?;
         let graph = Picture::of(&blueprint).mermaid();
         let Blueprint { clusters, virtual_clusters, .. } = blueprint;
         let clusters: Vec<_> = clusters.into_iter().map(|cluster| self.served(cluster, &declared)).collect();
@@ -138,18 +137,14 @@ impl App {
     }
 
     /// Binds what is not bound yet.
-    fn bind(&self, blueprint: &Blueprint) -> Result<BTreeMap<SocketAddr, TcpListener>, NotBound> {
+    fn bound(&self, blueprint: &Blueprint) -> Result<BTreeMap<SocketAddr, TcpListener>, NotBound> {
         let mut bound = BTreeMap::new();
         for cluster in &blueprint.virtual_clusters {
             for listener in &cluster.listeners {
                 let new = listener.binds.iter().filter(|(address, _)| !self.ports.contains_key(address));
                 for (address, _) in new {
-                    let socket = listen::bind(*address).map_err(|error| NotBound {
-                        of: format!("listener `{}` of virtual cluster `{}`", listener.name, cluster.name),
-                        address: *address,
-                        error,
-                    })?;
-                    bound.insert(*address, socket);
+                    let of = || format!("listener `{}` of virtual cluster `{}`", listener.name, cluster.name);
+                    bound.insert(*address, bind(*address, of)?);
                 }
             }
         }
@@ -219,7 +214,22 @@ impl App {
     }
 }
 
+impl Drop for App {
+    fn drop(&mut self) {
+        // Connections that go on hold the house: what it shows would be kept for as long.
+        self.house.show(|board| *board = Board::default());
+    }
+}
+
+/// Binds an address of something.
+fn bind(address: SocketAddr, of: impl FnOnce() -> String) -> Result<TcpListener, NotBound> {
+    listen::bind(address).map_err(|error| NotBound { of: of(), address, error })
+}
+
 /// Whether both declare the same under a name.
 fn same(old: &BTreeMap<String, Declaration>, new: &BTreeMap<String, Declaration>, name: &str) -> bool {
     old.get(name).is_some_and(|old| new.get(name) == Some(old))
 }
+
+#[cfg(test)]
+mod tests;

@@ -79,7 +79,8 @@ impl Tenant {
             })
             .collect();
         let named = ("virtual_cluster", &*cluster.name);
-        let of_listeners = listeners.iter().map(|(listener, ..)| house.meters.keep(labels([named, ("listener", listener)])));
+        let of_listeners =
+            listeners.iter().map(|(listener, ..)| house.meters.keep(labels([named, ("listener", listener)])));
         let series = of_listeners.chain([house.meters.keep(labels([named]))]).collect();
         let tenant = Arc::new(Self {
             name: cluster.name,

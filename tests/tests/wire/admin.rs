@@ -187,7 +187,10 @@ fn what_is_gone_is_counted_until_its_last_connection_has_ended() -> Result<()> {
     let mut raw = stage.node(1)?;
     raw.send(&produce(&place)?)?;
     stage.fake.wait_for_count(PRODUCE, 1, SOON)?;
-    let gone = stage.file()?.replace("virtual-clusters.main", "virtual-clusters.renamed").replace("clusters.one", "clusters.two");
+    let gone = stage
+        .file()?
+        .replace("virtual-clusters.main", "virtual-clusters.renamed")
+        .replace("clusters.one", "clusters.two");
     stage.skein.rewrite(&gone.replace("\"one\"", "\"two\""))?;
     stage.skein.signal("HUP")?;
     stage.counts(r#"skein_reloads_total{reason="taken_over"}"#, |count| count == 1.0)?;
