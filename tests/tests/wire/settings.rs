@@ -1,16 +1,19 @@
 //! Each setting has its effect on a live proxy: those that a reload takes over for who comes next, and those of `[limits]`.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use skein_tests::apis::PRODUCE;
+use skein_tests::apis::{API_VERSIONS, FIND_COORDINATOR, PRODUCE};
 use skein_tests::batch::Batch;
-use skein_tests::fake::{Action, Gate};
-use skein_tests::raw::request::{self, Place};
+use skein_tests::fake::{Action, Fake, Gate};
+use skein_tests::raw::request::{self, Coordinated, Place};
 use skein_tests::raw::{Outcome, Raw, Request};
+use skein_tests::skein::Skein;
+use skein_tests::{ports, process};
 use uuid::Uuid;
 
-use crate::stage::{SOON, Stage};
+use crate::stage::{REAL_CLUSTER, SOON, Stage, config};
 
 const OF: &str = r#"{virtual_cluster="main",listener="plain""#;
 
@@ -145,4 +148,80 @@ fn the_drain_timeout_of_a_changed_file_holds_for_the_next_drain() -> Result<()> 
     ensure!(begun.elapsed() >= Duration::from_millis(400), "{:?}", begun.elapsed());
     ensure!(stage.skein.log().contains("drain_timeout"), "{}", stage.skein.log());
     Ok(())
+}
+
+fn limits(limits: &str) -> String {
+    format!("\n[virtual-clusters.main.limits]\n{limits}\n")
+}
+
+fn find() -> Result<Request> {
+    Request::of(3, &request::find_coordinator(3, "g", Coordinated::Group))
+}
+
+/// Waits until the log says that a connection has ended for this reason.
+fn ended(skein: &Skein, reason: &str) -> Result<()> {
+    let said = format!("reason=\"{reason}\"");
+    process::until(&said, SOON, || Ok(skein.log().contains(&said).then_some(())))
+}
+
+/// Skein before a cluster, with these limits and another kind of login; the address of node 1.
+fn before(fake: &Fake, tables: &str, login: &str) -> Result<(Skein, SocketAddr)> {
+    let port = ports::block(12)?;
+    let file = config("main-1", fake, port)?.replace("login = \"none\"", &format!("login = \"{login}\"")) + tables;
+    Ok((Skein::start(&file)?, (Ipv4Addr::LOCALHOST, port + 1).into()))
+}
+
+#[test]
+fn no_more_requests_are_passed_on_than_open_requests() -> Result<()> {
+    for most in [2, 3] {
+        let stage = Stage::with(&limits(&format!("open-requests = {most}")))?;
+        // Unlike one that waits, a broker that keeps silent reads on.
+        stage.fake.on_every(FIND_COORDINATOR, Action::Drop);
+        let mut raw = stage.node(1)?;
+        raw.send_all(&vec![find()?; 10])?;
+        stage.fake.wait_for_count(FIND_COORDINATOR, most, SOON)?;
+        raw.silent(Duration::from_millis(100))?;
+        assert_eq!(stage.fake.requests_of(FIND_COORDINATOR).len(), most);
+    }
+    Ok(())
+}
+
+#[test]
+fn before_login_a_frame_is_at_most_frame_before_login_long() -> Result<()> {
+    let fake = Fake::start(REAL_CLUSTER, &[1])?;
+    let (skein, node) = before(&fake, &limits("frame-before-login = \"4KiB\""), "relay")?;
+    // Heads of ApiVersions requests.
+    let begun = |length: u32| [&length.to_be_bytes()[..], &[0, 18, 0, 0, 0, 0, 0, 1, 0xff, 0xff]].concat();
+    let (mut within, mut beyond) = (Raw::connect(node)?, Raw::connect(node)?);
+    within.send_bytes(&begun(4 << 10))?;
+    beyond.send_bytes(&begun((4 << 10) + 1))?;
+    beyond.closed(SOON)?;
+    within.silent(Duration::from_millis(50))?;
+    ended(&skein, "malformed")
+}
+
+#[test]
+fn an_answer_longer_than_completed_answer_closes_its_link() -> Result<()> {
+    let stage = Stage::with(&limits("completed-answer = \"1MiB\""))?;
+    let mut raw = stage.node(1)?;
+    raw.ask(&find()?)?;
+    stage.fake.on_next(FIND_COORDINATOR, Action::Length((1 << 20) + 1));
+    raw.ask(&find()?)?;
+    assert_eq!(stage.metric(r#"skein_links_lost_total{cluster="one",node="1",reason="too_large"}"#)?, 1.0);
+    stage.serves_others()
+}
+
+#[test]
+fn a_client_waits_for_what_must_be_known_as_long_as_patience() -> Result<()> {
+    let fake = Fake::start(REAL_CLUSTER, &[1])?;
+    fake.on_every(API_VERSIONS, Action::Drop);
+    let (skein, node) = before(&fake, &limits("patience = \"1s\""), "none")?;
+    let mut raw = Raw::connect(node)?;
+    let begun = Instant::now();
+    raw.send(&produce(1)?)?;
+    raw.closed(SOON)?;
+    // Less than dials are given (ONE_ADDRESS), and than patience unless it is set.
+    let took = begun.elapsed();
+    ensure!((Duration::from_millis(900)..Duration::from_millis(3500)).contains(&took), "{took:?}");
+    ended(&skein, "unreachable")
 }
