@@ -39,6 +39,9 @@ pub(crate) fn blueprint(document: &Document) -> Result<Blueprint, Vec<Fault>> {
         }
         virtual_clusters.extend(compile.virtual_cluster(name, declared, &clusters));
     }
+    if let Some(bind) = &document.admin.bind {
+        compile.claims.admin(bind);
+    }
     compile.unreachable_routers();
     let Compile { mut faults, claims, .. } = compile;
     faults.extend(claims.faults);

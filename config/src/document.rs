@@ -12,7 +12,7 @@ use skein_routing::kind::Registry;
 use skein_settings::{Spanned, Table, Value, fields, list, named, words};
 
 use crate::limits::{self, DeclaredLimits, DeclaredMemory};
-use crate::process::{self, Admin, Connections, Process};
+use crate::process::{self, Connections, DeclaredAdmin, Process};
 use crate::values::{self, NodeList};
 
 /// What has a name in the file; `None`: it has a fault, which has been told.
@@ -31,7 +31,7 @@ pub struct Document {
     /// How the process stops.
     pub process: Process,
     /// Where the process is watched.
-    pub admin: Admin,
+    pub admin: DeclaredAdmin,
     /// Bounds of connections.
     pub connections: Connections,
 }

@@ -70,7 +70,7 @@ pub fn load(name: &str, file: &[u8], kinds: &Registry, environment: Environment<
             let written = declared::plain(parsed.root.get_ref());
             let declared = Declared::of(&written);
             let Document { process, admin, connections, .. } = document;
-            return Ok(Configuration { blueprint, written, declared, process, admin, connections });
+            return Ok(Configuration { blueprint, written, declared, process, admin: admin.into(), connections });
         }
         Ok(_) => {}
         Err(more) => found.extend(more),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use skein_filters::{Address, Face};
 use skein_protocol::ids::VirtualNodeId;
 use skein_routing::graph::LoginMode;
-use skein_settings::{Fault, quoted};
+use skein_settings::{Fault, Spanned, quoted};
 
 use crate::blueprint;
 use crate::document::Listener;
@@ -69,6 +69,11 @@ impl Claims {
             login: *login.get_ref(),
             binds,
         })
+    }
+
+    /// Takes the port of the admin listener, once all others are taken.
+    pub(crate) fn admin(&mut self, bind: &Spanned<SocketAddr>) {
+        self.bind(&[(*bind.get_ref(), bind.span())], &Arc::from("the admin listener"));
     }
 
     /// Takes all ports of a listener, and tells of the first that is taken.

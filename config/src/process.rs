@@ -59,6 +59,19 @@ impl Default for Connections {
     }
 }
 
+/// `[admin]` as it stands in the file.
+#[derive(Clone, Debug, Default)]
+pub struct DeclaredAdmin {
+    /// What is bound, and its place: no listener may have the same port.
+    pub bind: Option<Spanned<SocketAddr>>,
+}
+
+impl From<DeclaredAdmin> for Admin {
+    fn from(declared: DeclaredAdmin) -> Self {
+        Self { bind: declared.bind.map(Spanned::into_inner) }
+    }
+}
+
 pub(crate) fn process(table: &mut Table<'_>) -> Option<Process> {
     let drain_timeout = table.or(
         "drain-timeout",
@@ -70,14 +83,14 @@ pub(crate) fn process(table: &mut Table<'_>) -> Option<Process> {
     Some(Process { drain_timeout: drain_timeout?.into_inner() })
 }
 
-pub(crate) fn admin(table: &mut Table<'_>) -> Option<Admin> {
+pub(crate) fn admin(table: &mut Table<'_>) -> Option<DeclaredAdmin> {
     let bind = table.optional(
         "bind",
         values::bind(),
         "The IP address and port of the admin listener. It wants no login: bind it where only those who may know can \
          connect. A change of it takes a restart.",
     );
-    Some(Admin { bind: bind?.map(Spanned::into_inner) })
+    Some(DeclaredAdmin { bind: bind? })
 }
 
 pub(crate) fn connections(table: &mut Table<'_>) -> Option<Connections> {

@@ -3,8 +3,6 @@
 mod status;
 
 use std::convert::Infallible;
-use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +16,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::Value;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::house::House;
 use crate::listen;
@@ -34,24 +33,35 @@ const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Binds the address and serves there until the process ends.
-///
-/// # Errors
-/// The address cannot be bound.
-pub(crate) fn start(address: SocketAddr, house: Arc<House>) -> io::Result<()> {
-    let socket = listen::bind(address)?;
-    tokio::spawn(accept(socket, house));
-    Ok(())
+/// The admin listener, serving until it is dropped.
+pub(crate) struct Admin {
+    accepting: JoinHandle<()>,
+}
+
+impl Admin {
+    /// Serves at a socket.
+    pub(crate) fn open(socket: TcpListener, house: Arc<House>) -> Self {
+        Self { accepting: tokio::spawn(accept(socket, house)) }
+    }
+}
+
+impl Drop for Admin {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
 }
 
 async fn accept(socket: TcpListener, house: Arc<House>) {
     let places = Arc::new(Semaphore::new(MOST));
+    // They end with this task.
+    let mut served = JoinSet::new();
     loop {
+        while served.try_join_next().is_some() {}
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         match socket.accept().await {
             Ok((stream, _)) => {
                 let house = Arc::clone(&house);
-                tokio::spawn(async move {
+                served.spawn(async move {
                     // One that is too slow is cut; nobody needs to hear of it.
                     let _ = tokio::time::timeout(WHOLE, serve(stream, house)).await;
                     drop(place);

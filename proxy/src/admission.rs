@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -43,6 +43,28 @@ impl Guests {
         by_source.insert(source, from_there + 1);
         self.all.fetch_add(1, Ordering::Relaxed);
         Ok(Guest { guests: Arc::clone(self), source })
+    }
+}
+
+/// The guests of every listener, by the names of its virtual cluster and its own: who came to a former form of it counts
+/// until he has left.
+#[derive(Debug, Default)]
+pub(crate) struct GuestBook(BTreeMap<(Arc<str>, Arc<str>), Weak<Guests>>);
+
+impl GuestBook {
+    /// The guests of a listener.
+    pub(crate) fn of(&mut self, virtual_cluster: &Arc<str>, listener: &Arc<str>) -> Arc<Guests> {
+        let page = self.0.entry((Arc::clone(virtual_cluster), Arc::clone(listener))).or_default();
+        page.upgrade().unwrap_or_else(|| {
+            let guests = Arc::default();
+            *page = Arc::downgrade(&guests);
+            guests
+        })
+    }
+
+    /// Forgets listeners that are gone and have no guests left.
+    pub(crate) fn tidy(&mut self) {
+        self.0.retain(|_, guests| guests.strong_count() > 0);
     }
 }
 
@@ -202,6 +224,19 @@ mod tests {
         drop((last, _second, _third));
         assert!(guests.by_source.lock().unwrap().is_empty());
         assert_eq!(guests.all.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_listener_has_its_guests_until_it_is_gone_and_they_have_left() {
+        let (mut book, limits) = (GuestBook::default(), limits(1, 1));
+        let [cluster, listener]: [Arc<str>; 2] = ["main".into(), "plain".into()];
+        let guest = book.of(&cluster, &listener).admit([10, 0, 0, 1].into(), &limits).unwrap();
+        book.tidy();
+        assert_eq!(book.of(&cluster, &listener).len(), 1, "the next form of it");
+        assert_eq!(book.of(&listener, &cluster).len(), 0, "another");
+        drop(guest);
+        book.tidy();
+        assert!(book.0.is_empty());
     }
 
     #[test]

@@ -1,21 +1,21 @@
 //! A running Skein: the virtual clusters that are served, and how one set of them takes the place of another.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use skein_config::blueprint::{Cluster, VirtualCluster};
+use skein_config::blueprint::Cluster;
 use skein_config::declared::{Declaration, Declared};
 use skein_config::{Blueprint, Configuration};
-use skein_link::Asker;
 use tokio::net::TcpListener;
 
-use crate::admin;
+use crate::admin::Admin;
+use crate::admission::GuestBook;
 use crate::events::{Drained, Draining, Ready};
-use crate::house::{House, Settings};
+use crate::house::{Board, House, Settings};
 use crate::listen::{self, Entrance, Port};
-use crate::meters::{BrokerMeters, Labels, Meters};
+use crate::meters::Meters;
 use crate::picture::Picture;
 use crate::roll::Roll;
 use crate::tenant::{Behind, Tenant};
@@ -41,7 +41,7 @@ pub struct Changes {
     pub ended: usize,
 }
 
-/// A running Skein. Dropping it stops it from accepting.
+/// A running Skein. Dropping it stops it from accepting and from telling; connections that are open go on to their end.
 pub struct App {
     house: Arc<House>,
     declared: Declared,
@@ -50,6 +50,9 @@ pub struct App {
     /// By name, as `declared` has them.
     clusters: BTreeMap<String, Arc<Behind>>,
     ports: BTreeMap<SocketAddr, Port>,
+    /// `None`: the file has none.
+    _admin: Option<Admin>,
+    guests: GuestBook,
     /// The rolls of what has ended and may have connections that are not drained yet.
     ended: Vec<Arc<Roll>>,
 }
@@ -60,26 +63,24 @@ impl App {
     /// # Errors
     /// [`NotBound`]: nothing is served then.
     pub async fn start(configuration: Configuration) -> Result<Self, NotBound> {
+        let house = House::new(
+            &configuration.blueprint.memory,
+            Settings { process: configuration.process.clone(), connections: configuration.connections.clone() },
+        );
+        // Before any client is let in: if it cannot be bound, nothing may have been served.
+        let watched =
+            configuration.admin.bind.map(|address| bind(address, || "the admin listener".to_owned())).transpose()?;
         let mut app = Self {
-            house: House::new(
-                &configuration.blueprint.memory,
-                Settings { process: configuration.process.clone(), connections: configuration.connections.clone() },
-            ),
+            house: Arc::clone(&house),
             declared: Declared::default(),
             tenants: BTreeMap::new(),
             clusters: BTreeMap::new(),
             ports: BTreeMap::new(),
+            _admin: watched.map(|socket| Admin::open(socket, house)),
+            guests: GuestBook::default(),
             ended: Vec::new(),
         };
-        let admin = configuration.admin.bind;
         app.change(configuration).await?;
-        if let Some(address) = admin {
-            admin::start(address, Arc::clone(&app.house)).map_err(|error| NotBound {
-                of: "the admin listener".to_owned(),
-                address,
-                error,
-            })?;
-        }
         Ready { virtual_clusters: app.tenants.len(), ports: app.ports.len() }.emit();
         Ok(app)
     }
@@ -91,11 +92,10 @@ impl App {
     /// [`NotBound`]: nothing has changed then.
     pub async fn change(&mut self, configuration: Configuration) -> Result<Changes, NotBound> {
         let Configuration { blueprint, declared, written, process, connections, .. } = configuration;
-        let bound = self.bind(&blueprint)?;
+        let bound = self.bound(&blueprint)?;
         let graph = Picture::of(&blueprint).mermaid();
         let Blueprint { clusters, virtual_clusters, .. } = blueprint;
         let clusters: Vec<_> = clusters.into_iter().map(|cluster| self.served(cluster, &declared)).collect();
-        let shown = Shown::of(&declared, &virtual_clusters);
         let mut changes = Changes::default();
         let mut tenants = BTreeMap::new();
         let mut entrances = BTreeMap::new();
@@ -109,7 +109,7 @@ impl App {
                 tenants.insert(name, kept);
                 changes.kept += 1;
             } else {
-                let (tenant, entered) = Tenant::compiled(cluster, &clusters, &self.house);
+                let (tenant, entered) = Tenant::compiled(cluster, &clusters, &self.house, &mut self.guests);
                 entrances.extend(entered.into_iter().map(|(address, entrance)| (address, Some(entrance))));
                 tenants.insert(name, tenant);
                 changes.begun += 1;
@@ -121,7 +121,7 @@ impl App {
         self.house.set(Settings { process, connections });
         self.end(over.into_values());
         self.clusters = clusters.into_iter().map(|behind| (behind.asker.cluster().name.to_string(), behind)).collect();
-        self.house.meters.retain(|labels| shown.has(labels));
+        self.guests.tidy();
         self.declared = declared;
         self.house.descriptors.count_others();
         self.house.show(|board| (board.graph, board.written) = (graph, written));
@@ -133,28 +133,18 @@ impl App {
     fn served(&self, cluster: Cluster, declared: &Declared) -> Arc<Behind> {
         let name = cluster.name.to_string();
         let known = self.clusters.get(&name).filter(|_| same(&self.declared.clusters, &declared.clusters, &name));
-        let new = || {
-            Arc::new(Behind {
-                meters: Arc::new(BrokerMeters::new(&self.house.meters, &name)),
-                asker: Asker::start(cluster),
-            })
-        };
-        known.map_or_else(new, Arc::clone)
+        known.map_or_else(|| Arc::new(Behind::new(cluster, &self.house.meters)), Arc::clone)
     }
 
     /// Binds what is not bound yet.
-    fn bind(&self, blueprint: &Blueprint) -> Result<BTreeMap<SocketAddr, TcpListener>, NotBound> {
+    fn bound(&self, blueprint: &Blueprint) -> Result<BTreeMap<SocketAddr, TcpListener>, NotBound> {
         let mut bound = BTreeMap::new();
         for cluster in &blueprint.virtual_clusters {
             for listener in &cluster.listeners {
                 let new = listener.binds.iter().filter(|(address, _)| !self.ports.contains_key(address));
                 for (address, _) in new {
-                    let socket = listen::bind(*address).map_err(|error| NotBound {
-                        of: format!("listener `{}` of virtual cluster `{}`", listener.name, cluster.name),
-                        address: *address,
-                        error,
-                    })?;
-                    bound.insert(*address, socket);
+                    let of = || format!("listener `{}` of virtual cluster `{}`", listener.name, cluster.name);
+                    bound.insert(*address, bind(*address, of)?);
                 }
             }
         }
@@ -224,32 +214,22 @@ impl App {
     }
 }
 
-/// What has series: of what is gone they are forgotten.
-struct Shown {
-    clusters: BTreeSet<String>,
-    listeners: BTreeSet<(String, String)>,
+impl Drop for App {
+    fn drop(&mut self) {
+        // Connections that go on hold the house: what it shows would be kept for as long.
+        self.house.show(|board| *board = Board::default());
+    }
 }
 
-impl Shown {
-    fn of(declared: &Declared, virtual_clusters: &[VirtualCluster]) -> Self {
-        let listeners = virtual_clusters.iter().flat_map(|cluster| {
-            cluster.listeners.iter().map(|listener| (cluster.name.to_string(), listener.name.to_string()))
-        });
-        Self { clusters: declared.clusters.keys().cloned().collect(), listeners: listeners.collect() }
-    }
-
-    fn has(&self, labels: &Labels) -> bool {
-        let value = |name| labels.iter().find_map(|(label, value)| (*label == name).then_some(value));
-        let listens = |cluster: &String| match value("listener") {
-            Some(listener) => self.listeners.contains(&(cluster.clone(), listener.clone())),
-            None => self.listeners.iter().any(|(name, _)| name == cluster),
-        };
-        value("virtual_cluster").is_none_or(listens)
-            && value("cluster").is_none_or(|cluster| self.clusters.contains(cluster))
-    }
+/// Binds an address of something.
+fn bind(address: SocketAddr, of: impl FnOnce() -> String) -> Result<TcpListener, NotBound> {
+    listen::bind(address).map_err(|error| NotBound { of: of(), address, error })
 }
 
 /// Whether both declare the same under a name.
 fn same(old: &BTreeMap<String, Declaration>, new: &BTreeMap<String, Declaration>, name: &str) -> bool {
     old.get(name).is_some_and(|old| new.get(name) == Some(old))
 }
+
+#[cfg(test)]
+mod tests;

@@ -173,7 +173,7 @@ async fn run(mut app: App, mut file: File, signals: &mut Signals, kinds: &Regist
     loop {
         let said = tokio::select! {
             said = signals.next() => said,
-            () = file.changed() => Said::Reload,
+            () = file.is_due() => Said::Reload,
         };
         match said {
             Said::Reload => file.reload(&mut app, kinds).await,

@@ -1,7 +1,7 @@
 //! What all connections of the process share.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use skein_config::blueprint::Memory;
 use skein_config::process::{Connections, Process};
@@ -22,6 +22,8 @@ pub(crate) struct House {
     pub(crate) descriptors: Arc<Descriptors>,
     settings: RwLock<Arc<Settings>>,
     board: RwLock<Board>,
+    /// Held while metrics are told: those of brokers are written anew each time.
+    telling: Mutex<()>,
     connections: AtomicU64,
 }
 
@@ -60,6 +62,7 @@ impl House {
             descriptors: Descriptors::new(),
             settings: RwLock::new(Arc::new(settings)),
             board: RwLock::default(),
+            telling: Mutex::default(),
             connections: AtomicU64::new(1),
         })
     }
@@ -86,6 +89,7 @@ impl House {
 
     /// All metrics, as text.
     pub(crate) fn metrics(&self) -> String {
+        let _telling = self.telling.lock().unwrap_or_else(PoisonError::into_inner);
         let dropped = i64::try_from(dropped_log_lines()).unwrap_or(i64::MAX);
         self.meters.log_lines_dropped.get(&Labels::new()).set(dropped);
         self.meters.descriptors.get(&Labels::new()).set(i64::try_from(self.descriptors.used()).unwrap_or(i64::MAX));

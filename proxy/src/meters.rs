@@ -3,6 +3,7 @@
 //! What is counted for each request or read is counted through handles that were made when its connection was; the rest
 //! looks its series up. Labels are from a closed list, and no client chooses the value of one.
 
+mod kept;
 mod series;
 mod sides;
 
@@ -14,6 +15,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use self::kept::Keepers;
+pub(crate) use self::kept::Kept;
 pub(crate) use self::series::{Labels, Series, labels};
 pub(crate) use self::sides::{BrokerMeters, ClientMeters, SideMeters};
 
@@ -46,6 +49,7 @@ macro_rules! meters {
         /// Every metric of the process.
         pub(crate) struct Meters {
             registry: Registry,
+            keepers: Keepers,
             $(pub(crate) $field: Series<$kind>,)+
         }
 
@@ -55,13 +59,13 @@ macro_rules! meters {
                 $(let $field = Series::default();
                 // The library puts the ends of these words behind the name itself.
                 registry.register($name.trim_end_matches("_total"), $help.trim_end_matches('.'), $field.family());)+
-                Self { registry, $($field,)+ }
+                Self { registry, keepers: Keepers::default(), $($field,)+ }
             }
         }
 
         impl Meters {
             /// Forgets the series of what is not there any more.
-            pub(crate) fn retain(&self, is_there: impl Fn(&Labels) -> bool) {
+            fn retain(&self, is_there: impl Fn(&Labels) -> bool) {
                 $(self.$field.retain(&is_there);)+
             }
         }

@@ -40,3 +40,18 @@ impl Pool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_idle_buffers_are_kept_as_may_be() {
+        for most in 0..3 {
+            let pool = Pool::new(most);
+            let taken = [(); 4].map(|()| pool.take());
+            taken.into_iter().for_each(|buffer| pool.give(buffer));
+            assert_eq!(pool.idle.lock().unwrap().len(), most);
+        }
+    }
+}

@@ -4,18 +4,18 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use skein_config::blueprint::VirtualCluster;
+use skein_config::blueprint::{Cluster, VirtualCluster};
 use skein_link::Asker;
 use skein_protocol::ids::VirtualNodeId;
 use skein_routing::engine::Need;
 use skein_routing::graph::{Door, LoginMode};
 use skein_routing::topology::ClusterIndex;
 
-use crate::admission::Guests;
+use crate::admission::{GuestBook, Guests};
 use crate::events::Unlisted;
 use crate::house::House;
 use crate::listen::Entrance;
-use crate::meters::{BrokerMeters, ClientMeters, Meters, labels};
+use crate::meters::{BrokerMeters, ClientMeters, Kept, Meters, labels};
 use crate::roll::Roll;
 
 /// A listener: its name, what it binds, who is connected.
@@ -25,9 +25,17 @@ pub(crate) type Listening = (Arc<str>, Vec<SocketAddr>, Arc<Guests>);
 pub(crate) struct Behind {
     pub(crate) asker: Arc<Asker>,
     pub(crate) meters: Arc<BrokerMeters>,
+    _series: Kept,
 }
 
 impl Behind {
+    /// Begins to ask the cluster what there is to know.
+    pub(crate) fn new(cluster: Cluster, meters: &Arc<Meters>) -> Self {
+        let series = meters.keep(labels([("cluster", &cluster.name)]));
+        let meters = Arc::new(BrokerMeters::new(meters, &cluster.name));
+        Self { asker: Asker::start(cluster), meters, _series: series }
+    }
+
     /// Puts the health of its brokers into the metrics.
     pub(crate) fn show(&self, meters: &Meters) {
         let cluster = &*self.asker.cluster().name;
@@ -49,14 +57,16 @@ pub(crate) struct Tenant {
     pub(crate) listeners: Vec<Listening>,
     meters: Arc<Meters>,
     pub(crate) roll: Arc<Roll>,
+    /// Its own, and those of its listeners: kept until its last connection, which holds the tenant, has ended.
+    _series: Vec<Kept>,
     /// Nodes that have been reported as left out.
     reported: Mutex<BTreeSet<VirtualNodeId>>,
 }
 
 impl Tenant {
-    /// A tenant and its entrances, by address. `served`: the clusters of the file.
+    /// A tenant and its entrances, by address. `served`: the clusters of the file; `guests`: whom former forms let in.
     pub(crate) fn compiled(
-        cluster: VirtualCluster, served: &[Arc<Behind>], house: &Arc<House>,
+        cluster: VirtualCluster, served: &[Arc<Behind>], house: &Arc<House>, guests: &mut GuestBook,
     ) -> (Arc<Self>, Vec<(SocketAddr, Arc<Entrance>)>) {
         let clusters = cluster.target.clusters();
         let known = clusters.iter().filter_map(|index| Some((*index, Arc::clone(served.get(usize::from(index.0))?))));
@@ -65,15 +75,20 @@ impl Tenant {
             .iter()
             .map(|listener| {
                 let addresses = listener.binds.iter().map(|(address, _)| *address).collect();
-                (Arc::clone(&listener.name), addresses, Arc::default())
+                (Arc::clone(&listener.name), addresses, guests.of(&cluster.name, &listener.name))
             })
             .collect();
+        let named = ("virtual_cluster", &*cluster.name);
+        let of_listeners =
+            listeners.iter().map(|(listener, ..)| house.meters.keep(labels([named, ("listener", listener)])));
+        let series = of_listeners.chain([house.meters.keep(labels([named]))]).collect();
         let tenant = Arc::new(Self {
             name: cluster.name,
             behind: known.collect(),
             listeners,
             meters: Arc::clone(&house.meters),
             roll: Arc::default(),
+            _series: series,
             reported: Mutex::default(),
         });
         let mut entrances = Vec::new();

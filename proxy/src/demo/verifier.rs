@@ -3,8 +3,8 @@
 //! Each producer numbers its records per partition, from 0 on. Such a *stream* has no holes, so what is lost, doubled or out
 //! of order is seen from the numbers alone.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::AddAssign;
+use std::collections::BTreeMap;
+use std::ops::{AddAssign, Range};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// One producer's records in one partition.
@@ -153,52 +153,68 @@ impl Stream {
     }
 
     fn settled(&self, mark: u64) -> bool {
-        let from = self.acknowledged.below.min(mark);
-        (from..mark).all(|number| self.acknowledged.contains(number) || self.given_up.contains(number))
+        let unsettled = |acknowledged: bool, given_up: bool| !acknowledged && !given_up;
+        count(0..mark, [&self.acknowledged, &self.given_up], unsettled) == 0
     }
 
     fn tally(&self) -> Tally {
-        let waits = |number: &u64| self.acknowledged.contains(*number) && !self.arrived.contains(*number);
-        let count = |range: std::ops::Range<u64>| range.filter(waits).fold(0, |count, _| count + 1);
+        let waiting =
+            |range| count(range, [&self.acknowledged, &self.arrived], |acknowledged, arrived| acknowledged && !arrived);
         Tally {
-            acknowledged: self.acknowledged.count(),
-            arrived: self.arrived.count(),
-            on_the_way: count(self.end..self.numbered),
-            lost: count(self.arrived.below..self.end),
+            acknowledged: self.acknowledged.count,
+            arrived: self.arrived.count,
+            on_the_way: waiting(self.end..self.numbered),
+            lost: waiting(0..self.end),
             twice: self.twice,
             out_of_order: self.out_of_order,
-            given_up: self.given_up.count(),
+            given_up: self.given_up.count,
             foreign: 0,
         }
     }
 }
 
-/// A set of numbers from 0 on. Those below the first hole take no room.
+/// How many numbers of a range `fit`, which is told whether they are in the one set and in the other.
+fn count(range: Range<u64>, sets: [&Numbers; 2], fit: impl Fn(bool, bool) -> bool) -> u64 {
+    let (mut at, mut count) = (range.start, 0);
+    while at < range.end {
+        let [(in_one, one), (in_other, other)] = sets.map(|numbers| numbers.run(at));
+        let end = range.end.min(one).min(other);
+        if fit(in_one, in_other) {
+            count += end - at;
+        }
+        at = end;
+    }
+    count
+}
+
+/// A set of numbers. A run of them takes as much room as one: what is given up leaves a hole for ever, and much comes behind.
 #[derive(Debug, Default)]
 struct Numbers {
-    below: u64,
-    above: BTreeSet<u64>,
+    /// First number and end of each run; none touches the next.
+    runs: BTreeMap<u64, u64>,
+    count: u64,
 }
 
 impl Numbers {
     /// Whether it is new.
     fn insert(&mut self, number: u64) -> bool {
-        if self.contains(number) {
+        if self.run(number).0 {
             return false;
         }
-        self.above.insert(number);
-        while self.above.remove(&self.below) {
-            self.below += 1;
-        }
+        let before = self.runs.range(..number).next_back().filter(|(_, end)| **end == number);
+        let first = before.map_or(number, |(first, _)| *first);
+        let end = self.runs.remove(&(number + 1)).unwrap_or(number + 1);
+        self.runs.insert(first, end);
+        self.count += 1;
         true
     }
 
-    fn contains(&self, number: u64) -> bool {
-        number < self.below || self.above.contains(&number)
-    }
-
-    fn count(&self) -> u64 {
-        self.above.iter().fold(self.below, |count, _| count + 1)
+    /// Whether a number is in it, and the next one of which the contrary is true.
+    fn run(&self, number: u64) -> (bool, u64) {
+        match self.runs.range(..=number).next_back() {
+            Some((_, end)) if number < *end => (true, *end),
+            _ => (false, self.runs.range(number..).next().map_or(u64::MAX, |(first, _)| *first)),
+        }
     }
 }
 
@@ -295,6 +311,39 @@ mod tests {
         assert!(ledger.settled(&marks));
         ledger.number(STREAM);
         assert!(ledger.settled(&marks), "later records do not count");
+    }
+
+    #[test]
+    fn a_record_that_is_given_up_makes_the_books_no_longer() {
+        let ledger = Ledger::default();
+        for number in 0..10_000 {
+            ledger.number(STREAM);
+            if number == 10 {
+                ledger.given_up(STREAM, number);
+            } else {
+                ledger.acknowledged(STREAM, number);
+                ledger.arrived(Some((STREAM, number)));
+            }
+        }
+        let tally = ledger.tally();
+        assert_eq!(tally, Tally { acknowledged: 9_999, arrived: 9_999, given_up: 1, ..Tally::default() });
+        let books = ledger.books();
+        let Stream { acknowledged, given_up, arrived, .. } = &books.streams[&STREAM];
+        assert_eq!([acknowledged, given_up, arrived].map(|numbers| numbers.runs.len()), [2, 1, 2]);
+    }
+
+    #[test]
+    fn a_set_of_numbers_is_what_was_put_into_it() {
+        let mut numbers = Numbers::default();
+        let mut put = std::collections::BTreeSet::new();
+        for step in 0..1000 {
+            let number = step * 389 % 700;
+            assert_eq!(numbers.insert(number), put.insert(number), "{number}");
+            assert_eq!(numbers.count, u64::try_from(put.len()).unwrap());
+            let runs: Vec<u64> = numbers.runs.iter().flat_map(|(first, end)| *first..*end).collect();
+            assert!(runs.iter().eq(&put), "{runs:?}");
+        }
+        assert_eq!(numbers.runs, BTreeMap::from([(0, 700)]));
     }
 
     #[test]

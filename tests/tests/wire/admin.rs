@@ -165,10 +165,60 @@ fn reloads_are_counted_and_what_is_gone_is_forgotten() -> Result<()> {
     stage.skein.rewrite(&renamed)?;
     stage.skein.signal("HUP")?;
     stage.counts(r#"skein_reloads_total{reason="taken_over"}"#, |count| count == 1.0)?;
-    let text = http::get(stage.admin(), "/metrics")?.body;
-    let stale: Vec<_> = text.lines().filter(|line| line.contains(r#""main""#) && !line.contains("_closed_")).collect();
-    ensure!(stale.is_empty(), "{stale:#?}");
+    forgotten(&stage)
+}
+
+/// Waits until there is no series of the virtual cluster `main`.
+fn forgotten(stage: &Stage) -> Result<()> {
+    process::until("series that are forgotten", SOON, || {
+        let text = http::get(stage.admin(), "/metrics")?.body;
+        Ok((!text.contains(r#""main""#)).then_some(()))
+    })
+}
+
+#[test]
+fn what_is_gone_is_counted_until_its_last_connection_has_ended() -> Result<()> {
+    let mut stage = Stage::new()?;
+    let place = stage.place(0)?;
+    let of = r#"{virtual_cluster="main",listener="plain""#;
+    stage.counts(&format!("skein_connections_open{of}}}"), |open| open == 0.0)?;
+    let gate = Gate::new();
+    stage.fake.on_next(PRODUCE, Action::Hold(gate.clone()));
+    let mut raw = stage.node(1)?;
+    raw.send(&produce(&place)?)?;
+    stage.fake.wait_for_count(PRODUCE, 1, SOON)?;
+    let gone = stage
+        .file()?
+        .replace("virtual-clusters.main", "virtual-clusters.renamed")
+        .replace("clusters.one", "clusters.two");
+    stage.skein.rewrite(&gone.replace("\"one\"", "\"two\""))?;
+    stage.skein.signal("HUP")?;
+    stage.counts(r#"skein_reloads_total{reason="taken_over"}"#, |count| count == 1.0)?;
+    assert_eq!(stage.metric(&format!("skein_connections_open{of}}}"))?, 1.0);
+    assert_eq!(stage.metric(r#"skein_links_open{cluster="one"}"#)?, 1.0);
+    gate.open();
+    raw.until_closed(SOON)?;
+    forgotten(&stage)?;
+    ensure!(!http::get(stage.admin(), "/metrics")?.body.contains(r#"cluster="one""#));
     Ok(())
+}
+
+#[test]
+fn who_asks_at_the_same_time_is_told_the_same() -> Result<()> {
+    let stage = Stage::new()?;
+    let up = r#"skein_node_up{cluster="one",node="7"} 1"#;
+    process::until(up, HANG, || Ok(http::get(stage.admin(), "/metrics")?.body.contains(up).then_some(())))?;
+    let ask = || -> Result<()> {
+        for _ in 0..150 {
+            let text = http::get(stage.admin(), "/metrics")?.body;
+            ensure!(text.contains(up), "a broker is missing");
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let asking = [(); 8].map(|()| scope.spawn(ask));
+        asking.into_iter().try_for_each(|asking| asking.join().unwrap_or_else(|_| panic!("it failed")))
+    })
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod loss;
 mod order;
 mod producers;
 mod reload;
+mod settings;
 mod stage;
 mod start;
 mod versions;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use kafka_protocol::messages::MetadataRequest;
@@ -186,6 +186,26 @@ fn a_faulty_file_changes_nothing_and_says_so() -> Result<()> {
     drop(taken);
     stage.change(&unbound, TAKEN_OVER)?;
     elsewhere.node()?.ask(&produce(1)?)?;
+    Ok(())
+}
+
+#[test]
+fn a_file_that_could_not_be_bound_is_taken_over_once_it_can_be() -> Result<()> {
+    let mut stage = Stage::new()?;
+    let taken = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, stage.spare))?;
+    let elsewhere = Declared { port: stage.spare, ..stage.other.clone() };
+    let unbound = file(&stage.fake, "1, 7", &[&stage.kept, &elsewhere]);
+    stage.change(&unbound, NOT_TAKEN_OVER)?;
+    let (mut kept, begun) = (stage.kept.node()?, Instant::now());
+    // Longer than the first pause.
+    while begun.elapsed() < Duration::from_secs(4) {
+        kept.ask(&produce(1)?)?;
+    }
+    assert_eq!(stage.skein.log().matches(NOT_TAKEN_OVER).count(), 1, "it is said once");
+    drop(taken);
+    process::until(TAKEN_OVER, HANG, || Ok(stage.skein.log().contains(TAKEN_OVER).then_some(())))?;
+    elsewhere.node()?.ask(&produce(1)?)?;
+    kept.ask(&produce(2)?)?;
     Ok(())
 }
 
