@@ -115,7 +115,11 @@ impl Asker {
 
     /// What a session found out on its own lane.
     pub fn told(&self, told: Topology) {
-        self.known.send_modify(|known| known.topology = Arc::new(merge(&known.topology, told)));
+        self.known.send_modify(|known| {
+            if other(&known.topology, &told).is_none() {
+                known.topology = Arc::new(merge(&known.topology, told));
+            }
+        });
     }
 
     /// What a broker said of itself when it was connected to.
@@ -167,6 +171,10 @@ impl Asker {
     /// A round has ended, and so it went.
     fn ended(&self, depth: Depth, outcome: Result<(Address, Inspected), Unreached>) {
         let mut offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = outcome.and_then(|(address, inspected)| match other(&self.known(), &inspected.topology) {
+            None => Ok((address, inspected)),
+            Some((known, found)) => Err(Unreached::Elsewhere { address, found, known }),
+        });
         let outcome = outcome.map(|(address, Inspected { offer, topology: found })| {
             if depth == Depth::Identity {
                 // Brokers that are gone, or are spoken to at another address now, have no say any more in what is offered.
@@ -202,6 +210,13 @@ fn common(offers: &mut Vec<(Address, Offer)>, address: &Address, offer: Offer) -
     offers.retain(|(known, _)| known != address);
     offers.push((address.clone(), offer.clone()));
     offers.iter().fold(offer, |common, (_, other)| common.meet(other))
+}
+
+/// The id of the cluster that is known, and another one that a broker has said. Once learnt it stays, as long as the file
+/// declares the same: records of clients must not go elsewhere because an address does.
+fn other(known: &Topology, found: &Topology) -> Option<(Arc<str>, Arc<str>)> {
+    let (known, found) = (known.cluster_id.as_ref()?, found.cluster_id.as_ref()?);
+    (known != found).then(|| (Arc::clone(known), Arc::clone(found)))
 }
 
 /// What is known, with what was found: nothing is taken back, the newest wins.
@@ -346,5 +361,24 @@ mod tests {
         assert!(pauses[0] <= most && pauses.iter().all(|pause| *pause >= BETWEEN), "{pauses:?}");
         let full = Duration::from_secs(1);
         assert!(pauses.iter().any(|pause| *pause > full) && pauses[10..].iter().any(|pause| *pause < full));
+    }
+
+    #[test]
+    fn a_broker_of_another_cluster_changes_nothing_that_is_known() {
+        let (asker, _) = Asker::new(cluster(BTreeMap::new()));
+        let said = |id: &str, port| {
+            let nodes = BTreeMap::from([(RealNodeId(1), address(port))]);
+            let topology = Topology { cluster_id: Some(Arc::from(id)), nodes, ..Topology::default() };
+            Inspected { offer: up_to(9), topology }
+        };
+        asker.ended(Depth::Identity, Ok((address(1), said("ours", 1))));
+        let known = asker.known();
+        asker.ended(Depth::Identity, Ok((address(2), said("theirs", 2))));
+        asker.told(said("theirs", 2).topology);
+        assert_eq!(asker.known(), known);
+        let failure = asker.failure().unwrap();
+        assert!(failure.contains("127.0.0.1:2 belongs to cluster theirs"), "{failure}");
+        asker.ended(Depth::Identity, Ok((address(1), said("ours", 1))));
+        assert_eq!(asker.failure(), None);
     }
 }

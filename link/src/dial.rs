@@ -38,6 +38,16 @@ pub enum Unreached {
         /// For how long.
         left: Duration,
     },
+    /// It is a broker of another cluster than the one that is known: an address has come to lead elsewhere.
+    #[error("{host}:{port} belongs to cluster {found}, and what is known is cluster {known}: correct the addresses, or restart Skein if that is meant", host = address.host, port = address.port)]
+    Elsewhere {
+        /// Where it was asked.
+        address: Address,
+        /// The cluster id that it says.
+        found: Arc<str>,
+        /// The cluster id that was learnt first.
+        known: Arc<str>,
+    },
     /// It took too long.
     #[error("not within {} s", ALL.as_secs())]
     Late,
@@ -50,6 +60,7 @@ impl Unreached {
             Self::NoAddress(_) => Some("no_address"),
             Self::Address { why, .. } => Some(why.reason()),
             Self::Resting { .. } => None,
+            Self::Elsewhere { .. } => Some("other"),
             Self::Late => Some("late"),
         }
     }

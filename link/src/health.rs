@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use skein_filters::Address;
 use skein_protocol::ids::RealNodeId;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::asker::Asker;
@@ -13,6 +14,8 @@ use crate::inspect::{Depth, inspect};
 
 /// How often each broker is asked; give or take a half, so that many instances do not ask at once.
 const PERIOD: Duration = Duration::from_secs(10);
+/// Brokers of a cluster that are asked at the same time.
+const AT_ONCE: usize = 16;
 /// The shortest time between two questions to one cluster, however many brokers it has.
 const BETWEEN: Duration = Duration::from_millis(50);
 
@@ -51,7 +54,7 @@ fn about(period: Duration) -> Duration {
     period.mul_f64(0.5 + fastrand::f64())
 }
 
-/// Asks one broker after the other, as long as the asker is there.
+/// Asks all brokers, a moment apart, as long as the asker is there.
 pub(crate) async fn watch(asker: Weak<Asker>) {
     // Whoever starts has better things to do.
     let mut pause = PERIOD;
@@ -61,15 +64,21 @@ pub(crate) async fn watch(asker: Weak<Asker>) {
         let nodes = asker_now.places();
         asker_now.health.keep(&nodes);
         drop(asker_now);
+        let is_unknown = nodes.is_empty();
         let count = u32::try_from(nodes.len()).unwrap_or(u32::MAX).max(1);
         let between = (PERIOD / count).max(BETWEEN);
-        for (node, address) in &nodes {
+        // One that is silent does not keep the others waiting.
+        let mut asked = JoinSet::new();
+        for (node, address) in nodes {
+            if asked.len() >= AT_ONCE {
+                asked.join_next().await;
+            }
             let Some(asker) = asker.upgrade() else { return };
-            asker.health.note(*node, round_trip(&asker, address).await);
-            drop(asker);
+            asked.spawn(async move { asker.health.note(node, round_trip(&asker, &address).await) });
             tokio::time::sleep(about(between)).await;
         }
-        pause = if nodes.is_empty() { PERIOD } else { BETWEEN };
+        while asked.join_next().await.is_some() {}
+        pause = if is_unknown { PERIOD } else { BETWEEN };
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod status;
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,14 +16,13 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::Value;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
 use crate::house::House;
 use crate::listen;
 
-/// Connections at a time; more wait to be accepted.
-const MOST: usize = 16;
+/// Connections at a time; the oldest makes room for the next, so that those who say nothing keep nobody out.
+const MOST: usize = 64;
 /// How long a request may take to come, and how long it and its answer may take.
 const HEAD: Duration = Duration::from_secs(5);
 const WHOLE: Duration = Duration::from_secs(10);
@@ -52,20 +52,24 @@ impl Drop for Admin {
 }
 
 async fn accept(socket: TcpListener, house: Arc<House>) {
-    let places = Arc::new(Semaphore::new(MOST));
     // They end with this task.
     let mut served = JoinSet::new();
+    let mut open: VecDeque<AbortHandle> = VecDeque::new();
     loop {
         while served.try_join_next().is_some() {}
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        open.retain(|one| !one.is_finished());
         match socket.accept().await {
             Ok((stream, _)) => {
+                if open.len() >= MOST
+                    && let Some(oldest) = open.pop_front()
+                {
+                    oldest.abort();
+                }
                 let house = Arc::clone(&house);
-                served.spawn(async move {
+                open.push_back(served.spawn(async move {
                     // One that is too slow is cut; nobody needs to hear of it.
                     let _ = tokio::time::timeout(WHOLE, serve(stream, house)).await;
-                    drop(place);
-                });
+                }));
             }
             // The listeners of clients say so already.
             Err(_) => tokio::time::sleep(listen::AGAIN).await,

@@ -5,14 +5,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use skein_config::blueprint::Cluster;
+use skein_config::blueprint::{Cluster, Memory};
 use skein_config::declared::{Declaration, Declared};
-use skein_config::{Blueprint, Configuration};
+use skein_config::{Blueprint, Configuration, process};
 use tokio::net::TcpListener;
 
 use crate::admin::Admin;
 use crate::admission::GuestBook;
-use crate::events::{Drained, Draining, Ready};
+use crate::events::{Drained, Draining, Ready, WantsRestart};
 use crate::house::{Board, House, Settings};
 use crate::listen::{self, Entrance, Port};
 use crate::meters::Meters;
@@ -52,6 +52,8 @@ pub struct App {
     ports: BTreeMap<SocketAddr, Port>,
     /// `None`: the file has none.
     _admin: Option<Admin>,
+    /// What the file that it was started with says of what is read at the start only.
+    at_start: (Memory, process::Admin),
     guests: GuestBook,
     /// The rolls of what has ended and may have connections that are not drained yet.
     ended: Vec<Arc<Roll>>,
@@ -77,6 +79,7 @@ impl App {
             clusters: BTreeMap::new(),
             ports: BTreeMap::new(),
             _admin: watched.map(|socket| Admin::open(socket, house)),
+            at_start: (configuration.blueprint.memory.clone(), configuration.admin.clone()),
             guests: GuestBook::default(),
             ended: Vec::new(),
         };
@@ -91,8 +94,9 @@ impl App {
     /// # Errors
     /// [`NotBound`]: nothing has changed then.
     pub async fn change(&mut self, configuration: Configuration) -> Result<Changes, NotBound> {
-        let Configuration { blueprint, declared, written, process, connections, .. } = configuration;
+        let Configuration { blueprint, declared, written, process, connections, admin } = configuration;
         let bound = self.bound(&blueprint)?;
+        self.compare(&blueprint.memory, &admin);
         let graph = Picture::of(&blueprint).mermaid();
         let Blueprint { clusters, virtual_clusters, .. } = blueprint;
         let clusters: Vec<_> = clusters.into_iter().map(|cluster| self.served(cluster, &declared)).collect();
@@ -127,6 +131,17 @@ impl App {
         self.house.show(|board| (board.graph, board.written) = (graph, written));
         self.show();
         Ok(changes)
+    }
+
+    /// Tells of what a file says otherwise now, though it is read at the start only.
+    fn compare(&self, memory: &Memory, admin: &process::Admin) {
+        let (memory_then, admin_then) = &self.at_start;
+        match (memory == memory_then, admin == admin_then) {
+            (true, true) => {}
+            (false, true) => WantsRestart { tables: "[limits]" }.emit(),
+            (true, false) => WantsRestart { tables: "[admin]" }.emit(),
+            (false, false) => WantsRestart { tables: "[admin], [limits]" }.emit(),
+        }
     }
 
     /// A cluster of a file: as it is served already, if both files declare the same of it.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use skein_protocol::ids::VirtualNodeId;
 
 pub(crate) use self::clients::{Closed, Connection, Ended, HeldBack, Opened, Refused, TurnedAway, Why};
-pub(crate) use self::links::{LinkLoss, LinkLost, LinkOpened};
+pub(crate) use self::links::{ClusterAsked, LinkLoss, LinkLost, LinkOpened};
 use crate::app::Changes;
 use crate::meters::Meters;
 
@@ -108,6 +108,17 @@ impl Reloaded<'_> {
         let Changes { kept, begun, ended } = self.changes;
         meters.reloads.count([("reason", "taken_over")]);
         tracing::info!(file = self.file, kept, begun, ended, "file taken over");
+    }
+}
+
+/// A changed file says something of what is read at the start only.
+pub(crate) struct WantsRestart<'a> {
+    pub(crate) tables: &'a str,
+}
+
+impl WantsRestart<'_> {
+    pub(crate) fn emit(&self) {
+        tracing::warn!(tables = self.tables, "a restart is needed for what the file says now of these tables");
     }
 }
 

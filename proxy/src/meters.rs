@@ -120,6 +120,8 @@ meters! {
         "Time that requests have waited for brokers that took nothing, summed over connections.";
     broker_latency: Histogram "broker_latency_seconds" [cluster]
         "Time from a request's leaving to the first bytes of its answer; of each link at most a hundred requests a second are timed.";
+    clusters_lost: Counter "clusters_lost_total" [cluster]
+        "Times that no broker of a cluster answered what Skein asked, when one had before.";
     node_up: Gauge "node_up" [cluster, node]
         "Whether the broker has answered its last question, 1 or 0.";
     node_round_trip: Fraction "node_round_trip_seconds" [cluster, node]

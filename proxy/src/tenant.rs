@@ -5,14 +5,15 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use skein_config::blueprint::{Cluster, VirtualCluster};
-use skein_link::Asker;
+use skein_link::{Asker, Known};
 use skein_protocol::ids::VirtualNodeId;
 use skein_routing::engine::Need;
 use skein_routing::graph::{Door, LoginMode};
 use skein_routing::topology::ClusterIndex;
+use tokio::sync::watch;
 
 use crate::admission::{GuestBook, Guests};
-use crate::events::Unlisted;
+use crate::events::{ClusterAsked, Unlisted};
 use crate::house::House;
 use crate::listen::Entrance;
 use crate::meters::{BrokerMeters, ClientMeters, Kept, Meters, labels};
@@ -32,8 +33,11 @@ impl Behind {
     /// Begins to ask the cluster what there is to know.
     pub(crate) fn new(cluster: Cluster, meters: &Arc<Meters>) -> Self {
         let series = meters.keep(labels([("cluster", &cluster.name)]));
-        let meters = Arc::new(BrokerMeters::new(meters, &cluster.name));
-        Self { asker: Asker::start(cluster), meters, _series: series }
+        let name = Arc::clone(&cluster.name);
+        let asker = Asker::start(cluster);
+        tokio::spawn(tell_of_failures(name, asker.watch(), Arc::clone(meters)));
+        let meters = Arc::new(BrokerMeters::new(meters, &asker.cluster().name));
+        Self { asker, meters, _series: series }
     }
 
     /// Puts the health of its brokers into the metrics.
@@ -45,6 +49,18 @@ impl Behind {
             if let Ok(took) = answered.outcome {
                 meters.node_round_trip.get(&labels).set(took.as_secs_f64());
             }
+        }
+    }
+}
+
+/// Tells when a cluster cannot be asked any more, and when it can again, as long as somebody asks.
+async fn tell_of_failures(cluster: Arc<str>, mut known: watch::Receiver<Known>, meters: Arc<Meters>) {
+    let mut failing = false;
+    while known.changed().await.is_ok() {
+        let failure = known.borrow_and_update().failure.clone();
+        if failing != failure.is_some() {
+            failing = failure.is_some();
+            ClusterAsked { cluster: &cluster, failure: failure.as_deref() }.emit(&meters);
         }
     }
 }

@@ -60,6 +60,11 @@ impl Skein {
         fs::read_to_string(self.log_path()).unwrap_or_default()
     }
 
+    /// Its configuration file.
+    pub fn file(&self) -> PathBuf {
+        self.dir.join("skein.toml")
+    }
+
     /// The process id; `None` after `kill`.
     pub fn pid(&self) -> Option<u32> {
         self.process.as_ref().map(Child::id)

@@ -18,6 +18,8 @@ use crate::events::{Reloaded, Unloaded};
 
 /// Time between two looks.
 const LOOK: Duration = Duration::from_secs(2);
+/// How long reading it may take.
+const READ: Duration = Duration::from_secs(5);
 /// The first pause before what could not be served, though the file has no fault, is tried again; it doubles with each try.
 const AGAIN: Duration = Duration::from_secs(2);
 /// The longest such pause.
@@ -77,7 +79,7 @@ impl File {
         loop {
             tokio::time::sleep(LOOK).await;
             let path = self.path.clone();
-            let looked = tokio::task::spawn_blocking(move || read(&path).ok()).await;
+            let looked = tokio::task::spawn_blocking(move || read_again(&path).ok()).await;
             let now = looked.ok().flatten().filter(|bytes| *bytes != self.bytes);
             // Two looks that agree: somebody may be writing just now.
             if now.is_some() && now == before {
@@ -107,7 +109,11 @@ impl File {
     }
 
     async fn take_over(&mut self, app: &mut App, kinds: &Registry) -> Result<Changes, Unserved> {
-        self.bytes = read(&self.path).map_err(Unserved::Hindered)?;
+        let path = self.path.clone();
+        let reading = tokio::task::spawn_blocking(move || read_again(&path));
+        let read = tokio::time::timeout(READ, reading).await;
+        let late = || format!("{} could not be read within {} s", self.path.display(), READ.as_secs());
+        self.bytes = read.ok().and_then(Result::ok).unwrap_or_else(|| Err(late())).map_err(Unserved::Hindered)?;
         let loaded = load(&self.path, &self.bytes, kinds);
         let configuration = loaded.map_err(|faults| Unserved::Faulty(faults.in_a_line()))?;
         app.change(configuration).await.map_err(|not_bound| Unserved::Hindered(not_bound.to_string()))
@@ -126,6 +132,14 @@ impl Hindered {
 
 fn load(path: &Path, bytes: &[u8], kinds: &Registry) -> Result<Configuration, Faults> {
     skein_config::load(&path.display().to_string(), bytes, kinds, &|name: &str| std::env::var(name))
+}
+
+/// The bytes of a file that was read before. What is no plain file by now could keep its reader for ever.
+fn read_again(path: &Path) -> Result<Vec<u8>, String> {
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() => Err(format!("{} is no plain file", path.display())),
+        Ok(_) | Err(_) => read(path),
+    }
 }
 
 /// The bytes of a file, or one more than it may have: enough to say that there are too many.

@@ -75,6 +75,28 @@ impl LinkLost<'_> {
     }
 }
 
+/// A cluster cannot be asked any more, or can be again. Told when that changes.
+pub(crate) struct ClusterAsked<'a> {
+    pub(crate) cluster: &'a str,
+    /// Why not.
+    pub(crate) failure: Option<&'a str>,
+}
+
+impl ClusterAsked<'_> {
+    pub(crate) fn emit(&self, meters: &Meters) {
+        let cluster = self.cluster;
+        match self.failure {
+            Some(error) => {
+                meters.clusters_lost.count([("cluster", cluster)]);
+                tracing::warn!(cluster, error, "cluster not reached");
+            }
+            None => {
+                tracing::info!(cluster, "cluster reached again");
+            }
+        }
+    }
+}
+
 /// The word for a fault in metrics.
 fn word(fault: Fault) -> &'static str {
     match fault {

@@ -75,7 +75,7 @@ pub(super) enum Asks {
 
 impl Session {
     /// Ends a connection whose client is late, or that is old.
-    pub(super) fn end_what_is_late(&mut self) {
+    fn end_what_is_late(&mut self) -> Moved {
         if !self.engine.is_idle() || !self.client.outbox.is_empty() {
             self.clock.busy(self.now);
         }
@@ -89,8 +89,11 @@ impl Session {
             if self.intake == Intake::Open {
                 let by = self.now + self.clock.settings.process.drain_timeout;
                 self.stop_taking(by);
+                // What the client has written is to be looked for: it may be nothing.
+                return Moved::Yes;
             }
         }
+        Moved::No
     }
 
     /// A peer that takes nothing for long is gone, whatever its socket says.
@@ -130,7 +133,9 @@ impl Session {
 
     pub(super) fn poll_timer(&mut self, cx: &mut Context<'_>) -> Moved {
         self.end_what_is_blocked();
-        self.end_what_is_late();
+        if self.end_what_is_late() == Moved::Yes {
+            return Moved::Yes;
+        }
         self.count_waiting();
         let peers = || self.lanes.iter().flatten().chain(std::iter::once(&self.client));
         let blocked = peers().filter_map(|peer| peer.blocked).map(|since| since + BLOCKED);

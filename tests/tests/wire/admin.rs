@@ -7,12 +7,12 @@ use anyhow::{Result, ensure};
 use serde_json::Value;
 use skein_tests::apis::PRODUCE;
 use skein_tests::batch::Batch;
-use skein_tests::fake::{Action, Gate};
+use skein_tests::fake::{Action, Fake, Gate};
 use skein_tests::raw::Request;
 use skein_tests::raw::request::{self, Introduction, Place};
 use skein_tests::{http, process, skein};
 
-use crate::stage::{HANG, SOON, Stage};
+use crate::stage::{HANG, REAL_CLUSTER, SOON, Stage};
 
 fn json(stage: &Stage, path: &str) -> Result<(u16, Value)> {
     let answer = http::get(stage.admin(), path)?;
@@ -69,17 +69,22 @@ fn it_only_tells() -> Result<()> {
 }
 
 #[test]
-fn those_who_say_nothing_hold_it_up_for_seconds_at_most() -> Result<()> {
+fn those_who_say_nothing_keep_nobody_out() -> Result<()> {
     let stage = Stage::new()?;
-    let silent: Vec<_> = (0..40)
-        .map(|_| {
+    let silent = |count: usize| -> Result<Vec<TcpStream>> {
+        let one = |_| {
             let mut stream = TcpStream::connect(stage.admin())?;
             stream.write_all(b"GET /metrics")?;
             Ok(stream)
-        })
-        .collect::<Result<_>>()?;
-    process::until("an answer", HANG, || Ok(http::get(stage.admin(), "/livez").ok()))?;
-    drop(silent);
+        };
+        (0..count).map(one).collect()
+    };
+    let mut all = silent(400)?;
+    for _ in 0..20 {
+        // Each probe comes among more of them.
+        all.extend(silent(20)?);
+        assert_eq!(http::get(stage.admin(), "/livez")?.code, 200);
+    }
     stage.serves_others()
 }
 
@@ -148,10 +153,35 @@ fn the_health_of_brokers_is_told() -> Result<()> {
     let (code, ready) = json(&stage, "/readyz")?;
     assert_eq!((code, &ready["clusters"]["one"]["nodes_up"]), (200, &1.into()));
     let (_, status) = json(&stage, "/status")?;
-    assert_eq!(status["clusters"]["one"]["cluster_id"], crate::stage::REAL_CLUSTER);
+    assert_eq!(status["clusters"]["one"]["cluster_id"], REAL_CLUSTER);
     assert_eq!(status["virtual_clusters"]["main"]["clusters"][0], "one");
     ensure!(status["clusters"]["one"]["versions"]["Produce"].is_array(), "{status}");
     Ok(())
+}
+
+#[test]
+fn what_wants_a_restart_is_said() -> Result<()> {
+    let mut stage = Stage::new()?;
+    let more = stage.file()? + "\n[limits]\nrequests-memory = \"512MiB\"\n";
+    stage.skein.rewrite(&more)?;
+    stage.skein.signal("HUP")?;
+    let line = r#"a restart is needed for what the file says now of these tables tables="[admin], [limits]""#;
+    process::until(line, SOON, || Ok(stage.skein.log().contains(line).then_some(())))
+}
+
+#[test]
+fn a_cluster_that_cannot_be_reached_is_named_with_the_reason() -> Result<()> {
+    let mut fake = Fake::start(REAL_CLUSTER, &[1, 7])?.topic("t", &[1, 7]);
+    fake.kill(1)?;
+    fake.kill(7)?;
+    let mut stage = Stage::before(fake)?;
+    let line = r#"cluster not reached cluster="one" error="127.0.0.1:"#;
+    process::until(line, SOON, || Ok(stage.skein.log().contains(line).then_some(())))?;
+    stage.counts(r#"skein_clusters_lost_total{cluster="one"}"#, |count| count == 1.0)?;
+    stage.fake.restart(1)?;
+    stage.metadata()?;
+    let again = r#"cluster reached again cluster="one""#;
+    process::until(again, SOON, || Ok(stage.skein.log().contains(again).then_some(())))
 }
 
 #[test]
@@ -236,7 +266,7 @@ fn the_command_says_what_the_listener_does() -> Result<()> {
     })?;
     let json = skein::ask(&["status", "--format", "json", "--admin", &stage.admin().to_string()])?;
     let json: serde_json::Value = serde_json::from_slice(&json.stdout)?;
-    assert_eq!(json["clusters"]["one"]["cluster_id"], crate::stage::REAL_CLUSTER);
+    assert_eq!(json["clusters"]["one"]["cluster_id"], REAL_CLUSTER);
     let nobody = skein::ask(&["status", "--admin", "127.0.0.1:1"])?;
     assert_eq!(nobody.status.code(), Some(1));
     assert!(String::from_utf8(nobody.stderr)?.contains("no status from 127.0.0.1:1"));

@@ -134,6 +134,17 @@ fn an_idle_client_is_closed_and_one_that_waits_for_an_answer_is_not() -> Result<
 }
 
 #[test]
+fn an_old_connection_on_which_nothing_happens_ends_too() -> Result<()> {
+    let stage = Stage::with("\n[connections]\nmost-age = \"300ms\"\n")?;
+    is_empty(&stage)?;
+    let (mut asked, mut silent) = (stage.node(1)?, stage.node(1)?);
+    asked.ask(&produce(1)?)?;
+    asked.closed(SOON)?;
+    silent.closed(SOON)?;
+    closed_for(&stage, "most_age", 2.0)
+}
+
+#[test]
 fn an_old_connection_ends_between_two_requests() -> Result<()> {
     let stage = Stage::with("\n[connections]\nmost-age = \"700ms\"\n")?;
     is_empty(&stage)?;

@@ -333,3 +333,19 @@ fn generated_changes_under_load_close_nothing_that_is_unchanged_and_lose_nothing
     ensure!(now < memory + (8 << 10), "{memory} KiB have become {now} KiB");
     Ok(())
 }
+
+#[test]
+fn a_file_that_is_none_any_more_keeps_nobody_from_stopping() -> Result<()> {
+    let mut stage = Stage::new()?;
+    let file = stage.skein.file();
+    std::fs::remove_file(&file)?;
+    ensure!(std::process::Command::new("mkfifo").arg(&file).status()?.success());
+    stage.skein.signal("HUP")?;
+    let line = "is no plain file";
+    process::until(line, SOON, || Ok(stage.skein.log().contains(line).then_some(())))?;
+    stage.kept.cluster_id()?;
+    stage.skein.signal("TERM")?;
+    let ended = stage.skein.ended(SOON)?;
+    ensure!(ended.code() == Some(0), "{ended}");
+    Ok(())
+}
