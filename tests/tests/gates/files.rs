@@ -40,6 +40,27 @@ fn the_wire_table_is_current() -> Result<()> {
 }
 
 #[test]
+fn every_test_that_the_manual_names_is_there() -> Result<()> {
+    let mut sources = String::new();
+    for path in files_of_kind("rs")? {
+        sources += &read(&path)?;
+    }
+    let (page, mut named, mut missing) = (read("docs/other-proxies.md")?, 0, Vec::new());
+    let shown = page.lines().filter_map(|line| line.strip_suffix(" |")?.rsplit_once(" | "));
+    let words =
+        shown.flat_map(|(_, shown)| shown.split(|letter: char| letter != '_' && !letter.is_ascii_alphanumeric()));
+    for word in words.filter(|word| word.matches('_').count() >= 2) {
+        named += 1;
+        if !sources.contains(&format!("fn {word}(")) {
+            missing.push(word);
+        }
+    }
+    ensure!(named > 50, "the page names {named} tests only");
+    ensure!(missing.is_empty(), "docs/other-proxies.md names tests that are not there: {missing:?}");
+    Ok(())
+}
+
+#[test]
 fn every_link_leads_somewhere() -> Result<()> {
     let mut dead = Vec::new();
     for path in files_of_kind("md")? {
