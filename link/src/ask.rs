@@ -64,7 +64,7 @@ pub(crate) async fn offer(stream: &mut TcpStream) -> Result<Offer, Failure> {
                 StrBytes::default()
             });
         let frame = messages::request(ApiKey::API_VERSIONS, version, 0, "skein", &request).map_err(Failure::Unasked)?;
-        let answer = exchange(stream, 0, &frame).await?;
+        let answer = exchange(stream, 0, &frame).await.map_err(|failure| failure.closed_means(Failure::Unspoken))?;
         let code = answer.get(4..6).and_then(|bytes| bytes.try_into().ok()).map_or(-1, i16::from_be_bytes);
         match code {
             0 => {
@@ -108,6 +108,7 @@ fn read_offer(response: &ApiVersionsResponse) -> Offer {
 pub(crate) async fn identity(stream: &mut TcpStream, offer: &Offer) -> Result<Topology, Failure> {
     let offered = offer.apis.get(&ApiKey::METADATA).copied();
     let version = offered.and_then(metadata::version).ok_or(Failure::NoVersion)?;
-    let answer = exchange(stream, 1, &metadata::question(version, 1)).await?;
+    let answer = exchange(stream, 1, &metadata::question(version, 1)).await;
+    let answer = answer.map_err(|failure| failure.closed_means(Failure::LoginWanted))?;
     Ok(metadata::learn(version, &answer)?)
 }

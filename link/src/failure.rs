@@ -37,6 +37,14 @@ pub enum Failure {
     /// The broker refused, with this code.
     #[error("error {0}")]
     Refused(i16),
+    /// It closed the connection instead of saying what it offers, which brokers say before any login.
+    #[error(
+        "it takes connections, and closes them when asked what it offers: a listener with TLS, or no Kafka? Skein speaks no TLS yet"
+    )]
+    Unspoken,
+    /// It closed the connection instead of naming its brokers.
+    #[error("it closes the connection when asked for its brokers: it probably wants a login; see `login = \"relay\"`")]
+    LoginWanted,
     /// The broker offers no version of an API that Skein could ask in.
     #[error("the broker offers no version of Metadata that Skein knows")]
     NoVersion,
@@ -51,9 +59,16 @@ impl Failure {
             Self::Io(error) if error.kind() == io::ErrorKind::TimedOut => "late",
             Self::Late => "late",
             Self::Unresolved(_) | Self::Nameless => "no_address",
-            Self::Length(_) | Self::Correlation | Self::Unread(_) => "not_kafka",
-            Self::Io(_) | Self::Unasked(_) | Self::Refused(_) | Self::NoVersion => "other",
+            Self::Length(_) | Self::Correlation | Self::Unread(_) | Self::Unspoken => "not_kafka",
+            Self::Io(_) | Self::Unasked(_) | Self::Refused(_) | Self::LoginWanted | Self::NoVersion => "other",
         }
+    }
+
+    /// If the other side has closed the connection, `meaning` is what that says.
+    pub(crate) fn closed_means(self, meaning: Self) -> Self {
+        let closed = [io::ErrorKind::UnexpectedEof, io::ErrorKind::ConnectionReset];
+        let is_closed = matches!(&self, Self::Io(error) if closed.contains(&error.kind()));
+        if is_closed { meaning } else { self }
     }
 }
 
@@ -72,6 +87,9 @@ mod tests {
             (Failure::Nameless, "no_address"),
             (Failure::Length(0x1503_0300), "not_kafka"),
             (Failure::Refused(33), "other"),
+            (io(io::ErrorKind::UnexpectedEof).closed_means(Failure::Unspoken), "not_kafka"),
+            (io(io::ErrorKind::ConnectionReset).closed_means(Failure::LoginWanted), "other"),
+            (io(io::ErrorKind::ConnectionRefused).closed_means(Failure::Unspoken), "refused"),
         ];
         for (failure, reason) in all {
             assert_eq!(failure.reason(), reason, "{failure}");

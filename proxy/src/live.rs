@@ -98,7 +98,7 @@ impl Look<'_> {
         match depth {
             Depth::Identity if !seen.is_empty() => self.nodes(&nodes).await,
             Depth::Identity => {}
-            Depth::Offer => self.find(Weight::Good, "its brokers are told only behind a login, which clients have"),
+            Depth::Offer => self.find(Weight::Good, "logins are relayed, so only what its brokers offer was asked for"),
         }
         self.versions();
         id
@@ -144,6 +144,15 @@ impl Look<'_> {
         for node in cluster.nodes.iter().filter(|node| !real.contains_key(node)) {
             self.find(Weight::Warning, format!("node {node} is declared, and is not there now"));
         }
+        for (node, address) in &cluster.addresses {
+            if let Some((other, _)) = real.iter().find(|(other, real)| *other != node && *real == address) {
+                let what = format!(
+                    "node {node} is declared at {}, where the cluster says that node {other} is",
+                    shown(address)
+                );
+                self.find(Weight::Fault, what);
+            }
+        }
         let there = cluster.nodes.iter().filter(|node| real.contains_key(node));
         let address = |node: &RealNodeId| cluster.addresses.get(node).or_else(|| real.get(node)).cloned();
         let there: Vec<(RealNodeId, Address)> = there.filter_map(|node| Some((*node, address(node)?))).collect();
@@ -157,10 +166,11 @@ impl Look<'_> {
                     self.find(Weight::Good, format!("{node} answers"));
                     self.offers.insert(shown(&address), inspected.offer);
                 }
-                Err(why) => self.find(
-                    Weight::Fault,
-                    format!("{node} cannot be reached from here: {why}. `addresses` can say where it is"),
-                ),
+                Err(why) => {
+                    let is_declared = cluster.addresses.values().any(|declared| *declared == address);
+                    let hint = if is_declared { "`addresses` says so" } else { "`addresses` can say where it is" };
+                    self.find(Weight::Fault, format!("{node} cannot be reached from here: {why} ({hint})"));
+                }
             }
         }
     }

@@ -77,3 +77,27 @@ fn what_only_some_brokers_can_do_is_told() -> Result<()> {
     assert!(told("Fetch above version 12 is not offered: only") && told("Produce is not offered"), "{text}");
     Ok(())
 }
+
+#[test]
+fn an_address_that_is_another_brokers_is_a_fault() -> Result<()> {
+    let fake = Fake::start(REAL_CLUSTER, &[1, 7, 1001])?;
+    let declared = format!("\n[clusters.one.addresses]\n7 = \"{}\"\n", fake.address(1001)?);
+    let output = skein::command(&(config("main-1", &fake, 9000)? + &declared), "check", &["--live"])?;
+    let text = String::from_utf8(output.stdout)?;
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text.contains("where the cluster says that node 1001 is"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn what_closes_the_connection_is_told_by_what_it_was_asked() -> Result<()> {
+    for (key, meaning) in [(API_VERSIONS, "a listener with TLS, or no Kafka?"), (METADATA, "it probably wants a login")]
+    {
+        let fake = Fake::start(REAL_CLUSTER, &[1, 7, 1001])?;
+        fake.on_every(key, Action::Close);
+        let (text, output) = check(&fake)?;
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text.contains(meaning), "{text}");
+    }
+    Ok(())
+}
