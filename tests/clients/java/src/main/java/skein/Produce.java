@@ -38,6 +38,8 @@ final class Produce {
         for (String codec : CODECS) {
             String topic = session.topic(codec, ACKS.size());
             Map<String, Object> acknowledged = new TreeMap<>();
+            // A leader that has not heard of its partition yet drops what wants no acknowledgement.
+            awaitEnds(session, topic, 0);
             for (String acks : ACKS) {
                 Map<String, Object> configs = Map.of("acks", acks, "compression.type", codec,
                         "enable.idempotence", false, "linger.ms", 5);
