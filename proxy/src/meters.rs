@@ -18,7 +18,7 @@ use prometheus_client::registry::Registry;
 use self::kept::Keepers;
 pub(crate) use self::kept::Kept;
 pub(crate) use self::series::{Labels, Series, labels};
-pub(crate) use self::sides::{BrokerMeters, ClientMeters, SideMeters};
+pub(crate) use self::sides::{BrokerMeters, ClientMeters, OpenLink, SideMeters};
 
 /// A counter of seconds.
 pub(crate) type Seconds = Counter<f64, AtomicU64>;

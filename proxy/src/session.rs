@@ -5,7 +5,6 @@ mod closing;
 mod draining;
 mod lanes;
 mod peer;
-mod timing;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use skein_link::{Asker, Known, Unreached};
-use skein_protocol::varint::{narrow, wide};
+use skein_protocol::varint::wide;
 use skein_routing::engine::{Effect, Engine, LaneId, Move, Note, Out};
 use skein_routing::topology::{ClusterIndex, Destination};
 use tokio::net::TcpStream;
@@ -214,7 +213,6 @@ impl Session {
         match self.client.poll_source(most, &self.house.pool, cx) {
             Poll::Ready(Ok(bytes)) => {
                 let (meters, mut has_asked) = (&self.entrance.meters, false);
-                meters.side.received.inc_by(u64::from(narrow(bytes)));
                 self.requests.pass(self.client.source.last(bytes), |head| {
                     has_asked = true;
                     meters.request(head);
@@ -246,28 +244,26 @@ impl Session {
     }
 
     fn push(&mut self, out: Out, bytes: Bytes) {
-        let now = self.now;
         match out {
             Out::Client => {
-                self.clock.busy(now);
-                self.client.push(now, bytes);
+                self.clock.busy(self.now);
+                self.client.push(bytes);
             }
             Out::Lane(id) => {
                 // What goes to a lane that is lost goes nowhere; the engine has answered for it.
                 if let Some(lane) = self.lane(id) {
-                    lane.push(now, bytes);
+                    lane.push(bytes);
                 }
             }
         }
     }
 
     fn push_zeros(&mut self, out: Out, count: usize) {
-        let now = self.now;
         match out {
-            Out::Client => self.client.push_zeros(now, count),
+            Out::Client => self.client.push_zeros(count),
             Out::Lane(id) => {
                 if let Some(lane) = self.lane(id) {
-                    lane.push_zeros(now, count);
+                    lane.push_zeros(count);
                 }
             }
         }

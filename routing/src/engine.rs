@@ -9,6 +9,7 @@ mod check;
 mod ending;
 mod incoming;
 mod lanes;
+mod latency;
 mod login;
 mod plan;
 mod slots;

@@ -76,7 +76,7 @@ impl ClientMeters {
 /// The brokers of a cluster.
 #[derive(Clone, Debug)]
 pub(crate) struct BrokerMeters {
-    pub(crate) open: Gauge,
+    open: Gauge,
     pub(crate) side: Arc<SideMeters>,
     latency: Histogram,
 }
@@ -95,8 +95,26 @@ impl BrokerMeters {
         }
     }
 
+    /// A link is open, until what is given back is dropped.
+    pub(crate) fn opened(meters: &Arc<Self>) -> OpenLink {
+        meters.open.inc();
+        OpenLink(Arc::clone(meters))
+    }
+}
+
+/// A link that is open.
+#[derive(Debug)]
+pub(crate) struct OpenLink(Arc<BrokerMeters>);
+
+impl OpenLink {
     /// An answer has begun to come so long after its request has left.
     pub(crate) fn answered(&self, after: Duration) {
-        self.latency.observe(after.as_secs_f64());
+        self.0.latency.observe(after.as_secs_f64());
+    }
+}
+
+impl Drop for OpenLink {
+    fn drop(&mut self) {
+        self.0.open.dec();
     }
 }

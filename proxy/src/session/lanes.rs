@@ -9,9 +9,9 @@ use skein_routing::topology::{ClusterIndex, Destination};
 use tokio::net::TcpStream;
 
 use super::peer::{Moved, Peer};
-use super::timing::Timing;
 use super::{After, Session, Side};
 use crate::events::{LinkLoss, LinkLost, LinkOpened};
+use crate::meters::BrokerMeters;
 
 impl Session {
     pub(super) fn lane(&mut self, id: LaneId) -> Option<&mut Peer> {
@@ -25,10 +25,12 @@ impl Session {
                 self.push(out, bytes);
                 moved = Moved::Yes;
             }
-            let (house, now) = (Arc::clone(&self.house), self.now);
             let Some(Some(lane)) = self.lanes.get_mut(usize::from(id.0)) else { return moved };
             if !lane.source.is_ahead() && lane.source.is_ripe() {
                 let next = self.engine.from_lane(self.now, id, lane.source.input());
+                if let (Some(took), Some(link)) = (self.engine.latency(id), &lane.link) {
+                    link.answered(took);
+                }
                 match self.carry_out(Side::Lane(id), next) {
                     After::Look => {
                         moved = Moved::Yes;
@@ -42,8 +44,8 @@ impl Session {
                 // The client takes what it can first: the buffer is then free for the next read.
                 return Moved::Yes;
             }
-            let Some(lane) = self.lane(id) else { return Moved::Yes };
-            match lane.poll_read(now, &house.pool, cx) {
+            let Some(Some(lane)) = self.lanes.get_mut(usize::from(id.0)) else { return Moved::Yes };
+            match lane.poll_read(&self.house.pool, cx) {
                 Poll::Ready(Ok(_)) => moved = Moved::Yes,
                 Poll::Ready(Err(over)) => {
                     self.lose(id, &LinkLoss::Broken(over.as_ref()));
@@ -126,10 +128,9 @@ impl Session {
         let Some(behind) = self.entrance.tenant.cluster(to.cluster) else { return };
         let (connection, node) = (&self.connection, to.node.map(|node| node.0));
         LinkOpened { connection, cluster: &behind.asker.cluster().name, node }.emit(&self.house.meters);
-        let timing = Timing::new(Arc::clone(&behind.meters));
+        let link = BrokerMeters::opened(&behind.meters);
         if let Some(slot) = self.lanes.get_mut(usize::from(id.0)) {
-            *slot =
-                Some(Peer::new(stream, self.house.descriptors.hold(), Arc::clone(&behind.meters.side), Some(timing)));
+            *slot = Some(Peer::new(stream, self.house.descriptors.hold(), Arc::clone(&behind.meters.side), Some(link)));
         }
         self.engine.lane_up(id);
     }

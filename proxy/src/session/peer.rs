@@ -9,9 +9,8 @@ use bytes::Bytes;
 use skein_protocol::varint::narrow;
 use tokio::net::TcpStream;
 
-use super::timing::Timing;
 use crate::admission::Held;
-use crate::meters::SideMeters;
+use crate::meters::{OpenLink, SideMeters};
 use crate::outbox::{Outbox, ZEROS};
 use crate::pool::Pool;
 use crate::source::Source;
@@ -32,13 +31,13 @@ pub(super) struct Peer {
     /// has.
     waiting: Option<Instant>,
     meters: Arc<SideMeters>,
-    timing: Option<Timing>,
+    /// Of a broker only.
+    pub(super) link: Option<OpenLink>,
     _descriptor: Held,
 }
 
 impl Peer {
-    /// `timing`: of a broker's answers.
-    pub(super) fn new(stream: TcpStream, held: Held, meters: Arc<SideMeters>, timing: Option<Timing>) -> Self {
+    pub(super) fn new(stream: TcpStream, held: Held, meters: Arc<SideMeters>, link: Option<OpenLink>) -> Self {
         Self {
             stream,
             source: Source::default(),
@@ -47,26 +46,23 @@ impl Peer {
             waiting: None,
             deaf: None,
             meters,
-            timing,
+            link,
             _descriptor: held,
         }
     }
 
     /// Puts bytes out.
-    pub(super) fn push(&mut self, now: Instant, bytes: Bytes) {
+    pub(super) fn push(&mut self, bytes: Bytes) {
         if self.deaf.is_some() {
             return;
-        }
-        if let Some(timing) = &mut self.timing {
-            timing.leaves(now, &bytes);
         }
         self.outbox.push(bytes);
     }
 
     /// Puts so many zero bytes out.
-    pub(super) fn push_zeros(&mut self, now: Instant, mut count: usize) {
+    pub(super) fn push_zeros(&mut self, mut count: usize) {
         while let Some(piece) = Some(count.min(ZEROS.len())).filter(|piece| *piece > 0) {
-            self.push(now, Bytes::from_static(ZEROS.get(..piece).unwrap_or(&[])));
+            self.push(Bytes::from_static(ZEROS.get(..piece).unwrap_or(&[])));
             count -= piece;
         }
     }
@@ -83,24 +79,20 @@ impl Peer {
         if self.source.is_at_rest() && self.stream.poll_read_ready(cx)?.is_pending() {
             return Poll::Pending;
         }
-        self.source.poll_read(&mut self.stream, most, pool, cx)
+        let read = self.source.poll_read(&mut self.stream, most, pool, cx);
+        if let Poll::Ready(Ok(bytes)) = read {
+            self.meters.received.inc_by(u64::from(narrow(bytes)));
+        }
+        read
     }
 
     /// Reads once; an error once all has been read that will ever come, with the cause if there is one but the peer's wish.
-    pub(super) fn poll_read(
-        &mut self, now: Instant, pool: &Pool, cx: &mut Context<'_>,
-    ) -> Poll<Result<usize, Option<io::Error>>> {
+    pub(super) fn poll_read(&mut self, pool: &Pool, cx: &mut Context<'_>) -> Poll<Result<usize, Option<io::Error>>> {
         if self.source.has_ended() {
             return Poll::Ready(Err(self.deaf.take()));
         }
         match self.poll_source(u64::MAX, pool, cx) {
-            Poll::Ready(Ok(bytes)) => {
-                self.meters.received.inc_by(u64::from(narrow(bytes)));
-                if let Some(timing) = &mut self.timing {
-                    timing.comes(now, self.source.last(bytes));
-                }
-                Poll::Ready(Ok(bytes))
-            }
+            Poll::Ready(Ok(bytes)) => Poll::Ready(Ok(bytes)),
             Poll::Ready(Err(error)) => Poll::Ready(Err(Some(self.deaf.take().unwrap_or(error)))),
             // To a socket that cannot send, nothing comes any more either.
             Poll::Pending => self.deaf.take().map_or(Poll::Pending, |error| Poll::Ready(Err(Some(error)))),

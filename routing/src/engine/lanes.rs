@@ -11,6 +11,7 @@ use skein_protocol::outline::Outline;
 use skein_protocol::varint::narrow;
 
 use super::answers::Passing;
+use super::latency::Latency;
 use super::plan::PlanId;
 use super::slots::{SlotId, SlotState};
 use super::{Effect, Engine, Fault, Move, Need, Note, Reason};
@@ -82,6 +83,7 @@ pub(super) struct Lane {
     pub(super) deferred: Option<Move>,
     /// Memory for an answer that is being completed.
     pub(super) reserved: Option<Reserved>,
+    latency: Latency,
 }
 
 impl Lane {
@@ -102,6 +104,7 @@ impl Lane {
             queued: Vec::new(),
             deferred: None,
             reserved: None,
+            latency: Latency::default(),
         }
     }
 
@@ -124,11 +127,12 @@ impl Lane {
         self.asked += 1;
     }
 
-    /// The time that the last request granted is known only behind its head.
+    /// The last request has left whole. The time that it grants is known only behind its head.
     pub(super) fn grant_last(&mut self, now: Instant, grant: Duration) {
         let only = self.tickets.len() == 1;
         if let Some(last) = self.tickets.back_mut() {
             last.grant = grant;
+            self.latency.leaves(now, last.correlation);
             if only {
                 self.due = now.checked_add(grant);
             }
@@ -139,6 +143,9 @@ impl Lane {
     pub(super) fn comes(&mut self, now: Instant, allowance: Duration) {
         if !std::mem::replace(&mut self.is_coming, true) {
             self.due = now.checked_add(allowance);
+            if let Some(first) = self.tickets.front() {
+                self.latency.comes(now, first.correlation);
+            }
         }
     }
 
@@ -206,6 +213,11 @@ impl Engine {
         self.lanes.get(usize::from(id.0)).map_or(LaneState::Idle, |lane| lane.state)
     }
 
+    /// How long the broker of a lane has taken, if a request that was timed has begun to be answered since this was last asked.
+    pub fn latency(&mut self, id: LaneId) -> Option<Duration> {
+        self.lane_mut(id)?.latency.take()
+    }
+
     /// A lane is connected.
     pub fn lane_up(&mut self, id: LaneId) {
         let Some(lane) = self.lane_mut(id) else { return };
@@ -233,6 +245,7 @@ impl Engine {
         lane.deferred = None;
         lane.reserved = None;
         lane.next_correlation = 0;
+        lane.latency.forget();
         let cut = lane.passing.take().is_some();
         let tickets = std::mem::take(&mut lane.tickets);
         if lost == Lost::Unsent && !self.login.is_relayed() {

@@ -109,3 +109,38 @@ fn the_end_of_a_body_that_is_answered_before_it_is_told_is_waited_for() {
     story.answers(LANE, &mut produced);
     assert_eq!(story.got().len(), 1);
 }
+
+#[test]
+fn a_broker_is_timed_from_the_end_of_a_request_to_the_head_of_its_answer() {
+    let mut story = Story::connected();
+    let mut fetch = request(ApiKey::FETCH, 18);
+    let mut last = fetch.split_off(fetch.len() - 1);
+    story.says(&mut fetch);
+    story.passes(seconds(1));
+    fetch.append(&mut last);
+    story.says(&mut fetch);
+    assert_eq!(story.engine.latency(LANE), None);
+    story.passes(seconds(2));
+    let mut answer = answer(ApiKey::FETCH, 18, 0, 0);
+    let mut rest = answer.split_off(10);
+    story.answers(LANE, &mut answer);
+    // The rest of it may take its time.
+    story.passes(seconds(5));
+    answer.append(&mut rest);
+    story.answers(LANE, &mut answer);
+    assert_eq!(story.engine.latency(LANE), Some(seconds(2)));
+    assert_eq!(story.engine.latency(LANE), None);
+}
+
+#[test]
+fn a_broker_that_is_lost_is_not_timed_by_the_answers_of_the_next() {
+    let mut story = Story::connected();
+    story.says(&mut request(ApiKey::FETCH, 18));
+    story.is_lost(LANE);
+    story.passes(seconds(3));
+    story.says(&mut request(ApiKey::FETCH, 18));
+    story.is_up(LANE);
+    story.says(&mut request(ApiKey::FETCH, 18));
+    story.answers(LANE, &mut answer(ApiKey::FETCH, 18, 0, 0));
+    assert_eq!(story.engine.latency(LANE), Some(Duration::ZERO));
+}
