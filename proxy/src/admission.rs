@@ -46,8 +46,8 @@ impl Guests {
     }
 }
 
-/// The guests of every listener, by the names of its virtual cluster and its own: who came to a former form of it counts
-/// until he has left.
+/// The guests of every listener, by the names of its virtual cluster and its own: those who came to a former form of it count
+/// until they have left.
 #[derive(Debug, Default)]
 pub(crate) struct GuestBook(BTreeMap<(Arc<str>, Arc<str>), Weak<Guests>>);
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -76,10 +78,17 @@ func (s *session) send(producer *kgo.Client, records []*kgo.Record) []string {
 
 // ends gives where each partition of a topic ends.
 func (s *session) ends(topic string) map[int32]int64 {
+	return s.endsBy(topic, (*kadm.Client).ListEndOffsets)
+}
+
+// endsBy gives what some request says of where each partition of a topic ends.
+func (s *session) endsBy(
+	topic string, list func(*kadm.Client, context.Context, ...string) (kadm.ListedOffsets, error),
+) map[int32]int64 {
 	admin := s.admin()
 	defer admin.Close()
 	ends := map[int32]int64{}
-	for partition, found := range must(admin.ListEndOffsets(s.ctx, topic))[topic] {
+	for partition, found := range must(list(admin, s.ctx, topic))[topic] {
 		check(found.Err)
 		ends[partition] = found.Offset
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -15,14 +16,7 @@ func transactions(s *session) result {
 
 // stableEnds gives where readers of committed records see the partitions end.
 func (s *session) stableEnds(topic string) map[int32]int64 {
-	admin := s.admin()
-	defer admin.Close()
-	ends := map[int32]int64{}
-	for partition, found := range must(admin.ListCommittedOffsets(s.ctx, topic))[topic] {
-		check(found.Err)
-		ends[partition] = found.Offset
-	}
-	return ends
+	return s.endsBy(topic, (*kadm.Client).ListCommittedOffsets)
 }
 
 // awaitStable waits until no transaction is open.

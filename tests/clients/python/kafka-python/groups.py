@@ -1,12 +1,11 @@
 """Consumer groups: members join and leave, and each record is seen once; commits, and subscriptions by pattern."""
 
-import threading
-
 import records
 import story
+from membership import Membership
 from patience import PATIENCE, patiently
 from story import BATCH, PARTITIONS
-from waiting import SECONDS, until
+from waiting import until
 
 
 def classic(session):
@@ -19,43 +18,19 @@ def classic(session):
     }
 
 
-class Member(threading.Thread):
-    """A member of a group, on a thread of its own, which commits by itself what it has seen."""
+class Member(Membership):
+    """It commits by itself what it has seen."""
 
     def __init__(self, session, topic, group, assignor, seen):
-        super().__init__(daemon=True)
-        self.seen = seen
-        self.held = set()
-        self.leaving = False
-        self.failure = None
-        self.consumer = session.new_consumer(
+        super().__init__(session.new_consumer(
             group_id=group, partition_assignment_strategy=[assignor], enable_auto_commit=True,
-            auto_commit_interval_ms=200, session_timeout_ms=20_000, heartbeat_interval_ms=500)
+            auto_commit_interval_ms=200, session_timeout_ms=20_000, heartbeat_interval_ms=500), seen)
         self.consumer.subscribe([topic])
         self.start()
 
-    def partitions(self):
-        """What it holds now."""
-        if self.failure:
-            raise self.failure
-        return self.held
-
-    def leave(self):
-        """Leaves the group and returns when it has."""
-        self.leaving = True
-        self.join(SECONDS)
-        if self.failure or self.is_alive():
-            raise RuntimeError("a member did not leave") from self.failure
-
-    def run(self):
-        try:
-            while not self.leaving:
-                self.seen.extend((record.partition, record.offset) for record in self.consumer.poll())
-                self.held = {partition.partition for partition in self.consumer.assignment()}
-            # Leaving gives the partitions up, which commits.
-            self.consumer.close()
-        except Exception as failure:
-            self.failure = failure
+    def consume(self):
+        self.seen.extend((record.partition, record.offset) for record in self.consumer.poll())
+        self.held = {partition.partition for partition in self.consumer.assignment()}
 
 
 def told(session, own, assignor):
