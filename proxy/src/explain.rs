@@ -77,6 +77,7 @@ pub fn explain(blueprint: &Blueprint, question: &Question) -> Result<String, Une
             let what = match listener.login {
                 LoginMode::None => "refuses it with ILLEGAL_SASL_STATE: it has `login = \"none\"`",
                 LoginMode::Relay => "passes it to the broker, which judges it",
+                LoginMode::Here => "judges it itself",
             };
             line(&mut text, "", &listener.name, what);
         }),
@@ -128,7 +129,8 @@ fn arrival(
         None => "any broker that lives: the request came to a bootstrap address".to_owned(),
     };
     line(text, "cluster", &cluster.name, &node);
-    if path.to.node.is_some() && manner::is_for_any_broker(key) && logins.contains(&LoginMode::None) {
+    if path.to.node.is_some() && manner::is_for_any_broker(key) && logins.iter().any(|login| *login != LoginMode::Relay)
+    {
         let besides = if logins.contains(&LoginMode::Relay) { ", where logins are not relayed" } else { "" };
         let what = format!("or, should that one not be reachable, any that lives{besides}: all can answer this");
         line(text, "", "", &what);

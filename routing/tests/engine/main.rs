@@ -9,6 +9,7 @@
 )]
 
 mod discovery;
+mod judged;
 mod kit;
 mod login;
 mod losses;
