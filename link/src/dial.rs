@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use crate::asker::Asker;
 use crate::failure::Failure;
 use crate::race::{self, ALL};
+use crate::stream::Stream;
 use crate::{ask, socket};
 
 /// How long looking a name up may take, and then each of its addresses, to connect and to answer what it is asked.
@@ -70,7 +71,7 @@ impl Unreached {
 ///
 /// # Errors
 /// [`Unreached`]: the address that failed last, and what happened there.
-pub async fn connect(asker: Arc<Asker>, node: Option<RealNodeId>) -> Result<TcpStream, Unreached> {
+pub async fn connect(asker: Arc<Asker>, node: Option<RealNodeId>) -> Result<Stream, Unreached> {
     if let Some(left) = asker.resting.left(node) {
         return Err(Unreached::Resting { left });
     }
@@ -79,7 +80,7 @@ pub async fn connect(asker: Arc<Asker>, node: Option<RealNodeId>) -> Result<TcpS
     outcome
 }
 
-async fn dial(asker: &Asker, node: Option<RealNodeId>) -> Result<TcpStream, Unreached> {
+async fn dial(asker: &Asker, node: Option<RealNodeId>) -> Result<Stream, Unreached> {
     let mut candidates = asker.candidates(node);
     if candidates.is_empty() {
         asker.next(Need::Again).await;
@@ -101,9 +102,7 @@ async fn dial(asker: &Asker, node: Option<RealNodeId>) -> Result<TcpStream, Unre
 ///
 /// # Errors
 /// [`Unreached`]: the address that failed last, and what happened there.
-pub(crate) async fn at_any<T, W>(
-    addresses: Vec<Address>, work: impl Fn(TcpStream) -> W,
-) -> Result<(Address, T), Unreached>
+pub(crate) async fn at_any<T, W>(addresses: Vec<Address>, work: impl Fn(Stream) -> W) -> Result<(Address, T), Unreached>
 where
     W: Future<Output = Result<T, Failure>>,
 {
@@ -122,7 +121,7 @@ where
 ///
 /// # Errors
 /// [`Failure`]: the last one, if there were several.
-pub(crate) async fn at<T, W>(address: &Address, work: impl Fn(TcpStream) -> W) -> Result<T, Failure>
+pub(crate) async fn at<T, W>(address: &Address, work: impl Fn(Stream) -> W) -> Result<T, Failure>
 where
     W: Future<Output = Result<T, Failure>>,
 {
@@ -131,7 +130,7 @@ where
     at_socket(sockets, work).await
 }
 
-async fn at_socket<T, W>(sockets: Vec<SocketAddr>, work: impl Fn(TcpStream) -> W) -> Result<T, Failure>
+async fn at_socket<T, W>(sockets: Vec<SocketAddr>, work: impl Fn(Stream) -> W) -> Result<T, Failure>
 where
     W: Future<Output = Result<T, Failure>>,
 {
@@ -146,10 +145,10 @@ where
     race::first(attempts).await.map_err(|last| last.unwrap_or(Failure::Late))
 }
 
-async fn open(socket: SocketAddr) -> Result<TcpStream, Failure> {
+async fn open(socket: SocketAddr) -> Result<Stream, Failure> {
     let stream = TcpStream::connect(socket).await?;
     socket::set_up(&stream)?;
-    Ok(stream)
+    Ok(Stream::Plain(stream))
 }
 
 #[cfg(test)]
@@ -174,7 +173,7 @@ mod tests {
         let (live, answers) = listener().await;
         tokio::spawn(async move { live.accept().await.unwrap().0.write_u8(7).await });
         let begun = Instant::now();
-        let read = |mut stream: TcpStream| async move { Ok(stream.read_u8().await?) };
+        let read = |mut stream: Stream| async move { Ok(stream.read_u8().await?) };
         assert_eq!(at_socket(vec![mute, mute, refuses, mute, answers], read).await.unwrap(), 7);
         // Connecting is not enough, and what is mute does not use up the time of the others.
         assert!(begun.elapsed() < ONE_ADDRESS, "{:?}", begun.elapsed());

@@ -2,9 +2,9 @@
 
 use skein_filters::Address;
 use skein_routing::topology::{Offer, Topology};
-use tokio::net::TcpStream;
 
 use crate::failure::Failure;
+use crate::stream::Stream;
 use crate::{ask, dial};
 
 /// How much can be asked.
@@ -34,7 +34,7 @@ pub async fn inspect(address: &Address, depth: Depth) -> Result<Inspected, Failu
 }
 
 /// Asks on a stream.
-pub(crate) async fn look(mut stream: TcpStream, depth: Depth) -> Result<Inspected, Failure> {
+pub(crate) async fn look(mut stream: Stream, depth: Depth) -> Result<Inspected, Failure> {
     let offer = ask::offer(&mut stream).await?;
     let topology = match depth {
         Depth::Offer => Topology::default(),

@@ -21,7 +21,9 @@ pub mod inspect;
 mod patience;
 mod race;
 pub mod socket;
+mod stream;
 
 pub use asker::{Asker, Known};
 pub use dial::{Unreached, connect};
 pub use failure::Failure;
+pub use stream::{Stream, Tls};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skein_filters::Client;
+use skein_link::Stream;
 use skein_link::socket::set_up;
 use skein_protocol::ids::VirtualNodeId;
 use skein_routing::Engine;
@@ -172,6 +173,6 @@ impl Entrance {
         let number = self.house.next_connection();
         let connection = Connection { number, virtual_cluster: Arc::clone(&self.tenant.name), peer };
         Opened { connection: &connection, listener: &self.listener }.emit(&self.meters);
-        tokio::spawn(Session::new(connection, guest, self, engine, stream).run());
+        tokio::spawn(Session::new(connection, guest, self, engine, Stream::Plain(stream)).run());
     }
 }

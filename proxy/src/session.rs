@@ -13,11 +13,10 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use skein_link::{Asker, Known, Unreached};
+use skein_link::{Asker, Known, Stream, Unreached};
 use skein_protocol::varint::wide;
 use skein_routing::engine::{Effect, Engine, LaneId, Move, Note, Out};
 use skein_routing::topology::{ClusterIndex, Destination};
-use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
 use self::clock::{Asks, Clock};
@@ -55,7 +54,7 @@ const UNREAD: usize = 64 << 10;
 /// How long a client that sends no more is given what it is owed.
 const OWED: Duration = Duration::from_secs(10);
 
-type Dialling = Pin<Box<dyn Future<Output = Result<TcpStream, Unreached>> + Send>>;
+type Dialling = Pin<Box<dyn Future<Output = Result<Stream, Unreached>> + Send>>;
 type Asking = Pin<Box<dyn Future<Output = Known> + Send>>;
 
 /// A client connection.
@@ -92,7 +91,7 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn new(
-        connection: Connection, guest: Guest, entrance: Arc<Entrance>, engine: Engine, stream: TcpStream,
+        connection: Connection, guest: Guest, entrance: Arc<Entrance>, engine: Engine, stream: Stream,
     ) -> Self {
         let now = Instant::now();
         Self {

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use skein_link::connect;
+use skein_link::{Stream, connect};
 use skein_routing::engine::{Fault, LaneId, Need, Out};
 use skein_routing::topology::{ClusterIndex, Destination};
-use tokio::net::TcpStream;
 
 use super::peer::{Moved, Peer};
 use super::{After, Session, Side};
@@ -124,7 +123,7 @@ impl Session {
     }
 
     /// A dial has succeeded.
-    fn linked(&mut self, id: LaneId, to: Destination, stream: TcpStream) {
+    fn linked(&mut self, id: LaneId, to: Destination, stream: Stream) {
         let Some(behind) = self.entrance.tenant.cluster(to.cluster) else { return };
         let (connection, node) = (&self.connection, to.node.map(|node| node.0));
         LinkOpened { connection, cluster: &behind.asker.cluster().name, node }.emit(&self.house.meters);
