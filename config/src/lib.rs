@@ -38,7 +38,7 @@ pub const MOST_BYTES: usize = 1 << 20;
 pub struct Configuration {
     /// What is served.
     pub blueprint: Blueprint,
-    /// The file as it is written: for those who watch. `${NAME}` is not resolved in it.
+    /// The file as it is written: for those who watch. `${NAME}` is not resolved in it, and secrets are hidden.
     pub written: serde_json::Value,
     /// What it says of each virtual cluster and cluster, to be compared with what it said before.
     pub declared: Declared,
@@ -67,8 +67,9 @@ pub fn load(name: &str, file: &[u8], kinds: &Registry, environment: Environment<
     let Some(document) = document else { return Err(faults(found)) };
     match compile::blueprint(&document) {
         Ok(blueprint) if found.is_empty() => {
-            let written = declared::plain(parsed.root.get_ref());
+            let mut written = declared::plain(parsed.root.get_ref());
             let declared = Declared::of(&written);
+            document::file(kinds).shape().hide(&mut written);
             let Document { process, admin, connections, .. } = document;
             return Ok(Configuration { blueprint, written, declared, process, admin: admin.into(), connections });
         }

@@ -3,6 +3,7 @@
 pub(crate) mod list;
 pub(crate) mod number;
 pub(crate) mod quantity;
+pub(crate) mod secret;
 pub(crate) mod text;
 
 use std::borrow::Cow;
