@@ -8,6 +8,8 @@ use skein_filters::{Address, Face};
 use skein_protocol::ids::{RealNodeId, VirtualNodeId};
 use skein_routing::graph::{Limits, LoginMode, Target};
 
+use crate::login::{ClusterLogin, ListenerLogin};
+
 /// Everything that a file declares.
 pub struct Blueprint {
     /// What all connections share.
@@ -46,6 +48,8 @@ pub struct Cluster {
     pub nodes: Vec<RealNodeId>,
     /// Declared addresses.
     pub addresses: BTreeMap<RealNodeId, Address>,
+    /// How Skein logs in; `None`: it does not.
+    pub login: Option<ClusterLogin>,
 }
 
 /// A virtual cluster.
@@ -69,7 +73,18 @@ pub struct Listener {
     /// What it shows of the virtual cluster.
     pub face: Arc<Face>,
     /// How clients log in.
-    pub login: LoginMode,
+    pub login: ListenerLogin,
     /// What is bound, and the node that a connection there is for; `None`: the bootstrap address.
     pub binds: Vec<(SocketAddr, Option<VirtualNodeId>)>,
+}
+
+impl Listener {
+    /// Who judges logins.
+    pub fn mode(&self) -> LoginMode {
+        match self.login {
+            ListenerLogin::None => LoginMode::None,
+            ListenerLogin::Relay => LoginMode::Relay,
+            ListenerLogin::Here(_) => LoginMode::Here,
+        }
+    }
 }

@@ -82,7 +82,7 @@ impl<'d> Compile<'d> {
     }
 
     fn cluster(&mut self, name: &str, declared: &document::Cluster) -> Cluster {
-        let document::Cluster { bootstrap, nodes, addresses } = declared;
+        let document::Cluster { bootstrap, nodes, addresses, login } = declared;
         let known: BTreeSet<_> = nodes.ids.iter().copied().collect();
         let mut placed: BTreeMap<RealNodeId, Address> = BTreeMap::new();
         for (node, address) in addresses {
@@ -94,7 +94,13 @@ impl<'d> Compile<'d> {
             };
             placed.extend(address.clone().map(|address| (id, address)));
         }
-        Cluster { name: Arc::from(name), bootstrap: bootstrap.clone(), nodes: nodes.ids.clone(), addresses: placed }
+        Cluster {
+            name: Arc::from(name),
+            bootstrap: bootstrap.clone(),
+            nodes: nodes.ids.clone(),
+            addresses: placed,
+            login: login.as_ref().map(Spanned::get_ref).cloned(),
+        }
     }
 
     fn virtual_cluster(
@@ -119,7 +125,7 @@ impl<'d> Compile<'d> {
         }
         let nodes = self.virtual_nodes(&target, &real, &at);
         let id = declared.id.as_ref().map(Spanned::get_ref).cloned().unwrap_or_default();
-        let owner = Owner { name: name.get_ref(), id: &id, nodes: &nodes, clusters: real.len() };
+        let owner = Owner { name: name.get_ref(), id: &id, nodes: &nodes, clusters: &real };
         let listeners = declared
             .listeners
             .iter()

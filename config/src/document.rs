@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use skein_filters::Address;
 use skein_routing::declared::{DeclaredRouter, DeclaredTarget, target};
-use skein_routing::graph::LoginMode;
 use skein_routing::kind::Registry;
-use skein_settings::{Spanned, Table, Value, fields, list, named, words};
+use skein_settings::{Spanned, Table, Value, fields, list, named};
 
 use crate::limits::{self, DeclaredLimits, DeclaredMemory};
+use crate::login::{self, ClusterLogin, ListenerLogin};
 use crate::process::{self, Connections, DeclaredAdmin, Process};
 use crate::values::{self, NodeList};
 
@@ -45,6 +45,8 @@ pub struct Cluster {
     pub nodes: NodeList,
     /// Where brokers are reached, for those whose address Skein cannot ask for.
     pub addresses: Named<Address>,
+    /// How Skein logs in.
+    pub login: Option<Spanned<ClusterLogin>>,
 }
 
 /// What clients see. `None`: it has a fault, which has been told, and which is none of the other keys.
@@ -70,7 +72,7 @@ pub struct Listener {
     /// One port per node.
     pub ports: Spanned<RangeInclusive<u16>>,
     /// How clients log in.
-    pub login: Spanned<LoginMode>,
+    pub login: Spanned<ListenerLogin>,
 }
 
 /// A whole file.
@@ -120,7 +122,10 @@ fn cluster(table: &mut Table<'_>) -> Option<Cluster> {
         "A table from node id to `\"HOST:PORT\"`, for brokers whose own idea of their address does not work from here, or \
          is not known because logins are relayed. A declared address wins over what the cluster says.",
     );
+    let login = fields("a login", "a table `[clusters.NAME.login]`", login::cluster);
+    let login = table.optional("login", login, "How Skein logs in; it does not unless this is there.");
     Some(Cluster {
+        login: login?,
         bootstrap: bootstrap?.into_inner().into_iter().map(Spanned::into_inner).collect(),
         nodes: nodes?.into_inner(),
         addresses: addresses?.map(Spanned::into_inner).unwrap_or_default(),
@@ -171,10 +176,11 @@ fn listener(table: &mut Table<'_>) -> Option<Listener> {
     );
     let login = table.or(
         "login",
-        words([("none", LoginMode::None), ("relay", LoginMode::Relay)]),
-        LoginMode::None,
+        login::listener(),
+        ListenerLogin::None,
         "`\"none\"`: clients do not log in, and SASL is refused. `\"relay\"`: they log in by SASL, whose bytes are passed \
-         to the cluster, which judges them; before that, only ApiVersions and SASL pass.",
+         to the one cluster, which judges them; each client then has one link, and Skein asks the cluster nothing for itself. A \
+         table with `mechanisms`: Skein judges logins itself. Before a login only ApiVersions and SASL pass.",
     );
     Some(Listener { bind: bind?, advertise: advertise?, ports: ports?, login: login? })
 }

@@ -15,6 +15,7 @@ pub mod document;
 mod graph;
 mod limits;
 mod listeners;
+pub mod login;
 mod manual;
 pub mod process;
 mod report;

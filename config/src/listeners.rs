@@ -7,11 +7,13 @@ use std::sync::Arc;
 
 use skein_filters::{Address, Face};
 use skein_protocol::ids::VirtualNodeId;
-use skein_routing::graph::LoginMode;
+use skein_routing::topology::ClusterIndex;
 use skein_settings::{Fault, Spanned, quoted};
 
 use crate::blueprint;
 use crate::document::Listener;
+use crate::login::{Clients, Here, ListenerLogin};
+use skein_login::Mechanism;
 
 /// The virtual cluster of a listener.
 pub(crate) struct Owner<'o> {
@@ -19,8 +21,8 @@ pub(crate) struct Owner<'o> {
     pub(crate) id: &'o str,
     /// Its nodes in the order of their ports.
     pub(crate) nodes: &'o [VirtualNodeId],
-    /// How many clusters it reaches.
-    pub(crate) clusters: usize,
+    /// The clusters that it reaches.
+    pub(crate) clusters: &'o [(ClusterIndex, &'o blueprint::Cluster)],
 }
 
 /// What listeners have taken so far.
@@ -39,10 +41,7 @@ impl Claims {
         &mut self, owner: &Owner<'_>, name: &str, declared: &Listener,
     ) -> Option<blueprint::Listener> {
         let Listener { bind, advertise, ports, login } = declared;
-        if *login.get_ref() == LoginMode::Relay && owner.clusters != 1 {
-            let what = format!("a relayed login is judged by one cluster; here are {}", owner.clusters);
-            self.faults.push(Fault::new(what, login.span(), "write `login = \"none\"`, or a target with one cluster"));
-        }
+        self.login(owner, login);
         let room = ports.get_ref().len();
         if owner.nodes.len() > room {
             let what = format!("{} nodes are declared, and there are {room} ports", owner.nodes.len());
@@ -66,9 +65,48 @@ impl Claims {
         Some(blueprint::Listener {
             name: Arc::from(name),
             face: Arc::new(Face::new(owner.id, addresses)),
-            login: *login.get_ref(),
+            login: login.get_ref().clone(),
             binds,
         })
+    }
+
+    /// What a listener's login and those at its clusters mean together.
+    fn login(&mut self, owner: &Owner<'_>, login: &Spanned<ListenerLogin>) {
+        let at = login.span();
+        let mut fault = |what: String, right: &str| self.faults.push(Fault::new(what, at.clone(), right));
+        let clients = |cluster: &blueprint::Cluster| cluster.login.as_ref().map(|login| login.clients);
+        let of_clients = owner.clusters.iter().filter(|(_, cluster)| clients(cluster) != Some(Clients::Service));
+        let of_clients: Vec<_> = of_clients.filter_map(|(_, cluster)| Some((cluster, clients(cluster)?))).collect();
+        match login.get_ref() {
+            ListenerLogin::Relay if owner.clusters.len() != 1 => {
+                let what = format!("a relayed login is judged by one cluster; here are {}", owner.clusters.len());
+                fault(
+                    what,
+                    "have Skein judge logins: give `login` a table with `mechanisms`; or a target with one cluster",
+                );
+            }
+            ListenerLogin::Relay => {
+                for (cluster, _) in of_clients {
+                    let what =
+                        format!("cluster {} judges the logins of clients that are passed to it", quoted(&cluster.name));
+                    fault(what, "leave `clients` out there, or give `login` a table with `mechanisms` here");
+                }
+            }
+            ListenerLogin::None => {
+                for (cluster, _) in of_clients {
+                    let what = format!(
+                        "cluster {} is spoken to as the client, and clients do not log in here",
+                        quoted(&cluster.name)
+                    );
+                    fault(what, "give `login` a table with `mechanisms`, or leave `clients` out there");
+                }
+            }
+            ListenerLogin::Here(here) => {
+                let passed_on = of_clients.iter().find(|(_, clients)| *clients == Clients::PassOn);
+                let passed_on = passed_on.map(|(cluster, _)| &*cluster.name);
+                judged_here(here, passed_on, fault);
+            }
+        }
     }
 
     /// Takes the port of the admin listener, once all others are taken.
@@ -124,6 +162,19 @@ impl Claims {
                 "clients could not tell them apart: give them other ports, or another host in `advertise`",
             ));
         }
+    }
+}
+
+/// What is needed where Skein judges logins. `passed_on`: a cluster that judges passwords and tokens again.
+fn judged_here(here: &Here, passed_on: Option<&str>, mut fault: impl FnMut(String, &str)) {
+    let is_scram = |mechanism: &Mechanism| matches!(mechanism, Mechanism::ScramSha256 | Mechanism::ScramSha512);
+    let has_scram = here.mechanisms.iter().any(is_scram);
+    let has_passwords = has_scram || here.mechanisms.contains(&Mechanism::Plain);
+    if let (true, Some(cluster)) = (has_scram, passed_on) {
+        let what = format!("SCRAM shows nobody the password that cluster {} is to be given", quoted(cluster));
+        fault(what, "offer PLAIN or OAUTHBEARER, or have the cluster's `clients` be a `\"map\"`");
+    } else if has_passwords && here.users.is_none() && passed_on.is_none() {
+        fault("passwords without `users`".to_owned(), "add `users`, a file that `skein user add` makes");
     }
 }
 

@@ -22,7 +22,7 @@ const ASKED: i16 = 4;
 const UNSUPPORTED_VERSION: i16 = 35;
 
 /// Sends a frame, given without its length, and reads the one that answers it, without its length.
-async fn exchange(stream: &mut Stream, correlation: i32, frame: &[u8]) -> Result<Bytes, Failure> {
+pub(crate) async fn exchange(stream: &mut Stream, correlation: i32, frame: &[u8]) -> Result<Bytes, Failure> {
     let length = u32::try_from(frame.len()).map_err(|_| Failure::Unasked("a question beyond 4 GiB".to_owned()))?;
     let mut out = BytesMut::with_capacity(frame.len() + 4);
     out.extend_from_slice(&length.to_be_bytes());

@@ -14,7 +14,7 @@ use crate::asker::Asker;
 use crate::failure::Failure;
 use crate::race::{self, ALL};
 use crate::stream::Stream;
-use crate::{ask, socket};
+use crate::{ask, login, socket};
 
 /// How long looking a name up may take, and then each of its addresses, to connect and to answer what it is asked.
 pub(crate) const ONE_ADDRESS: Duration = Duration::from_secs(4);
@@ -67,20 +67,55 @@ impl Unreached {
     }
 }
 
-/// Connects to a broker of a cluster, or to any that lives, and negotiates.
+impl Unreached {
+    /// Whether a broker was there, and did not take the login.
+    pub fn is_refusal(&self) -> bool {
+        let Self::Address { why, .. } = self else { return false };
+        matches!(why, Failure::NotTaken { .. } | Failure::LoginRefused { .. })
+    }
+}
+
+/// A stream to a broker that has said what it offers, and lets its owner in.
+#[derive(Debug)]
+pub struct Linked {
+    /// The stream.
+    pub stream: Stream,
+    /// The login on it; `None`: there is none.
+    pub login: Option<LoggedIn>,
+}
+
+/// A login on a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoggedIn {
+    /// The version of SaslAuthenticate that the broker has.
+    pub version: i16,
+    /// How long it holds; `None`: for as long as the stream.
+    pub lifetime: Option<Duration>,
+}
+
+/// Whose login a link is to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// The asker's, if it has one.
+    Askers,
+    /// None of ours: a client logs in on it by itself.
+    Clients,
+}
+
+/// Connects to a broker of a cluster, or to any that lives, negotiates, and logs in.
 ///
 /// # Errors
 /// [`Unreached`]: the address that failed last, and what happened there.
-pub async fn connect(asker: Arc<Asker>, node: Option<RealNodeId>) -> Result<Stream, Unreached> {
+pub async fn connect(asker: Arc<Asker>, node: Option<RealNodeId>, whose: Whose) -> Result<Linked, Unreached> {
     if let Some(left) = asker.resting.left(node) {
         return Err(Unreached::Resting { left });
     }
-    let outcome = timeout(ALL, dial(&asker, node)).await.unwrap_or(Err(Unreached::Late));
+    let outcome = timeout(ALL, dial(&asker, node, whose)).await.unwrap_or(Err(Unreached::Late));
     asker.resting.dialled(node, &outcome);
     outcome
 }
 
-async fn dial(asker: &Asker, node: Option<RealNodeId>) -> Result<Stream, Unreached> {
+async fn dial(asker: &Asker, node: Option<RealNodeId>, whose: Whose) -> Result<Linked, Unreached> {
     let mut candidates = asker.candidates(node);
     if candidates.is_empty() {
         asker.next(Need::Again).await;
@@ -89,13 +124,22 @@ async fn dial(asker: &Asker, node: Option<RealNodeId>) -> Result<Stream, Unreach
     if candidates.is_empty() {
         return Err(node.map_or(Unreached::Late, Unreached::NoAddress));
     }
+    let speaker = asker.speaker().filter(|_| whose == Whose::Askers);
     let negotiate = |mut stream| async move {
         let offer = ask::offer(&mut stream).await?;
-        Ok((stream, offer))
+        let login = match speaker {
+            None => None,
+            Some(speaker) => {
+                let version = login::version(&offer)?;
+                let lifetime = login::log_in(&mut login::Own(&mut stream), speaker, version).await?;
+                Some(LoggedIn { version, lifetime })
+            }
+        };
+        Ok((Linked { stream, login }, offer))
     };
-    let (address, (stream, offer)) = at_any(candidates, negotiate).await?;
+    let (address, (linked, offer)) = at_any(candidates, negotiate).await?;
     asker.offered(&address, offer);
-    Ok(stream)
+    Ok(linked)
 }
 
 /// Does what is to be done at the first of several addresses where it succeeds, and says which that was.

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use skein_protocol::code::Code;
 use skein_protocol::messages;
 
 use crate::ask::MOST_ANSWER;
@@ -43,8 +44,47 @@ pub enum Failure {
     )]
     Unspoken,
     /// It closed the connection instead of naming its brokers.
-    #[error("it closes the connection when asked for its brokers: it probably wants a login; see `login = \"relay\"`")]
+    #[error(
+        "it closes the connection when asked for its brokers: it probably wants a login; see `login` of a cluster, and of a listener"
+    )]
     LoginWanted,
+    /// There is nothing to log in with.
+    #[error("there is nothing to log in with: {0}")]
+    NoCredential(String),
+    /// The broker has no login that Skein speaks.
+    #[error("the broker takes no login, or none of a version that Skein knows: leave `login` out of its cluster")]
+    NoLogin,
+    /// It does not take the mechanism.
+    #[error("the broker does not take logins by {mechanism} ({code}); it takes {offered}")]
+    NotTaken {
+        /// The mechanism.
+        mechanism: &'static str,
+        /// The broker's code.
+        code: Code,
+        /// What it takes.
+        offered: String,
+    },
+    /// It refused the login.
+    #[error("the broker refused the login by {mechanism} ({code}): {said}")]
+    LoginRefused {
+        /// The mechanism.
+        mechanism: &'static str,
+        /// The broker's code.
+        code: Code,
+        /// In its own words.
+        said: String,
+    },
+    /// It does not know the password either, or breaks the rules of the mechanism.
+    #[error("the broker did not keep to {mechanism}: {why}")]
+    Impostor {
+        /// The mechanism.
+        mechanism: &'static str,
+        /// What was wrong.
+        why: String,
+    },
+    /// It closed the connection in the middle of the login.
+    #[error("the broker closed the connection in the middle of the login")]
+    LoginCut,
     /// The broker offers no version of an API that Skein could ask in.
     #[error("the broker offers no version of Metadata that Skein knows")]
     NoVersion,
@@ -60,6 +100,12 @@ impl Failure {
             Self::Late => "late",
             Self::Unresolved(_) | Self::Nameless => "no_address",
             Self::Length(_) | Self::Correlation | Self::Unread(_) | Self::Unspoken => "not_kafka",
+            Self::NoCredential(_)
+            | Self::NoLogin
+            | Self::NotTaken { .. }
+            | Self::LoginRefused { .. }
+            | Self::Impostor { .. }
+            | Self::LoginCut => "login",
             Self::Io(_) | Self::Unasked(_) | Self::Refused(_) | Self::LoginWanted | Self::NoVersion => "other",
         }
     }

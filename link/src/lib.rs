@@ -18,12 +18,16 @@ pub mod dial;
 mod failure;
 pub mod health;
 pub mod inspect;
+pub mod login;
 mod patience;
 mod race;
 pub mod socket;
+pub mod speaker;
 mod stream;
+mod tokens;
 
 pub use asker::{Asker, Known};
-pub use dial::{Unreached, connect};
+pub use dial::{Linked, Unreached, connect};
 pub use failure::Failure;
+pub use speaker::Speaker;
 pub use stream::{Stream, Tls};

@@ -12,13 +12,14 @@ use tokio::net::TcpListener;
 
 use crate::admin::Admin;
 use crate::admission::GuestBook;
+use crate::behind::Behind;
 use crate::events::{Drained, Draining, Ready, WantsRestart};
 use crate::house::{Board, House, Settings};
 use crate::listen::{self, Entrance, Port};
 use crate::meters::Meters;
 use crate::picture::Picture;
 use crate::roll::Roll;
-use crate::tenant::{Behind, Tenant};
+use crate::tenant::Tenant;
 
 /// Why Skein does not start, or does not take a changed file over.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]

@@ -5,6 +5,7 @@
 
 mod clients;
 mod links;
+mod logins;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use skein_protocol::ids::VirtualNodeId;
 
 pub(crate) use self::clients::{Closed, Connection, Ended, HeldBack, Opened, Refused, TurnedAway, Why};
 pub(crate) use self::links::{ClusterAsked, LinkLoss, LinkLost, LinkOpened};
+pub(crate) use self::logins::{LoginEnded, Outcome};
 use crate::app::Changes;
 use crate::meters::Meters;
 

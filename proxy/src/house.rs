@@ -8,10 +8,12 @@ use skein_config::process::{Connections, Process};
 use skein_routing::budget::Budget;
 
 use crate::admission::Descriptors;
+use crate::behind::Behind;
 use crate::meters::{Labels, Meters, dropped_log_lines, labels};
 use crate::pool::Pool;
 use crate::roll::Roll;
-use crate::tenant::{Behind, Tenant};
+use crate::tenant::Tenant;
+use crate::tries::Tries;
 
 /// What all connections share.
 pub(crate) struct House {
@@ -20,6 +22,7 @@ pub(crate) struct House {
     pub(crate) requests: Arc<Budget>,
     pub(crate) answers: Arc<Budget>,
     pub(crate) descriptors: Arc<Descriptors>,
+    pub(crate) tries: Tries,
     settings: RwLock<Arc<Settings>>,
     board: RwLock<Board>,
     /// Held while metrics are told: those of brokers are written anew each time.
@@ -60,6 +63,7 @@ impl House {
             requests: Budget::new(memory.requests),
             answers: Budget::new(memory.answers),
             descriptors: Descriptors::new(),
+            tries: Tries::default(),
             settings: RwLock::new(Arc::new(settings)),
             board: RwLock::default(),
             telling: Mutex::default(),

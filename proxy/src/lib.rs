@@ -14,6 +14,7 @@
 mod admin;
 mod admission;
 pub mod app;
+mod behind;
 pub mod command;
 #[cfg(feature = "demo")]
 mod demo;
@@ -22,6 +23,7 @@ pub mod events;
 mod example;
 pub mod explain;
 mod frames;
+mod gate;
 mod house;
 mod listen;
 pub mod live;
@@ -33,3 +35,4 @@ mod roll;
 mod session;
 mod source;
 mod tenant;
+mod tries;

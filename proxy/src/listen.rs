@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 
 use crate::admission::{Guest, Guests, Pace};
 use crate::events::{Connection, First, HeldBack, NotAccepted, Opened, TurnedAway, Why};
+use crate::gate::Gate;
 use crate::house::{House, Settings};
 use crate::meters::ClientMeters;
 use crate::session::Session;
@@ -34,6 +35,8 @@ pub(crate) struct Entrance {
     pub(crate) door: Arc<Door>,
     /// The node that the address stands for; `None` for the bootstrap address.
     pub(crate) at: Option<VirtualNodeId>,
+    /// Where clients log in; `None`: Skein judges no logins here.
+    pub(crate) gate: Option<Arc<Gate>>,
     pub(crate) house: Arc<House>,
     pub(crate) meters: Arc<ClientMeters>,
     /// Who is connected to the listener.

@@ -90,6 +90,8 @@ meters! {
         "Connections of clients that waited to be accepted, since more came than may in a second.";
     accepts_failed: Counter "accepts_failed_total" [reason]
         "Connections that could not be accepted.";
+    logins: Counter "logins_total" [virtual_cluster, listener, reason]
+        "Logins of clients that Skein has judged, and how they ended.";
     requests: Counter "requests_total" [virtual_cluster, listener, api]
         "Requests that have come from clients.";
     request_bytes: Counter "request_bytes_total" [virtual_cluster, listener, api]

@@ -4,16 +4,19 @@ mod clock;
 mod closing;
 mod draining;
 mod lanes;
+mod login;
 mod peer;
+mod renewing;
 
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use skein_link::{Asker, Known, Stream, Unreached};
+use skein_link::{Asker, Known, Linked, Stream, Unreached};
 use skein_protocol::varint::wide;
 use skein_routing::engine::{Effect, Engine, LaneId, Move, Note, Out};
 use skein_routing::topology::{ClusterIndex, Destination};
@@ -22,7 +25,9 @@ use tokio::time::Sleep;
 use self::clock::{Asks, Clock};
 use self::closing::Closing;
 use self::draining::Intake;
+use self::login::Entry;
 use self::peer::{Moved, Peer};
+use self::renewing::Renewal;
 use crate::admission::Guest;
 use crate::events::{Closed, Connection, Ended, LinkLoss, Refused};
 use crate::frames::Frames;
@@ -54,7 +59,7 @@ const UNREAD: usize = 64 << 10;
 /// How long a client that sends no more is given what it is owed.
 const OWED: Duration = Duration::from_secs(10);
 
-type Dialling = Pin<Box<dyn Future<Output = Result<Stream, Unreached>> + Send>>;
+type Dialling = Pin<Box<dyn Future<Output = Result<Linked, Unreached>> + Send>>;
 type Asking = Pin<Box<dyn Future<Output = Known> + Send>>;
 
 /// A client connection.
@@ -72,11 +77,16 @@ pub(crate) struct Session {
     is_drained: bool,
     clock: Clock,
     _guest: Guest,
+    /// Who asks each cluster for this client, and whose login its links have.
+    askers: Vec<(ClusterIndex, Arc<Asker>)>,
+    entry: Entry,
     lanes: Vec<Option<Peer>>,
     /// Where each lane leads.
     destinations: Vec<Destination>,
     dials: Vec<(LaneId, Destination, Dialling)>,
     questions: Vec<(ClusterIndex, Asking)>,
+    /// Logins that are made again.
+    renewals: Vec<Renewal>,
     timer: Pin<Box<Sleep>>,
     /// What the timer is set to; `None` if it is not.
     armed: Option<Instant>,
@@ -105,10 +115,13 @@ impl Session {
             is_drained: false,
             clock: Clock::new(entrance.house.settings(), now),
             _guest: guest,
+            askers: entrance.tenant.askers(),
+            entry: Entry::default(),
             lanes: Vec::new(),
             destinations: Vec::new(),
             dials: Vec::new(),
             questions: Vec::new(),
+            renewals: Vec::new(),
             timer: Box::pin(tokio::time::sleep_until(now.into())),
             armed: None,
             closing: None,
@@ -143,6 +156,8 @@ impl Session {
             }
             moved.note(self.poll_dials(cx));
             moved.note(self.poll_questions(cx));
+            moved.note(self.poll_judging(cx));
+            moved.note(self.poll_renewals(cx));
             moved.note(self.poll_timer(cx));
             if let Some(reason) = self.engine.is_over().cloned() {
                 self.end(Ended::Reason(reason));
@@ -329,6 +344,9 @@ impl Session {
                 Effect::Dial(id, to) => self.dial(id, to),
                 Effect::Hang(id, fault) => self.hung_up(id, fault),
                 Effect::Ask(cluster, need) => self.ask(cluster, need),
+                Effect::Judge(asked) => self.judge(asked),
+                Effect::Renew(id) => self.renew(id),
+                Effect::Renewing(id, frame) => self.renewing(id, frame),
                 Effect::Told(cluster, told) => {
                     if let Some(asker) = self.asker(cluster).map(Arc::clone) {
                         asker.told(told);
@@ -344,7 +362,12 @@ impl Session {
         }
     }
 
+    /// Where the client comes from.
+    fn source(&self) -> IpAddr {
+        self.connection.peer.ip()
+    }
+
     fn asker(&self, cluster: ClusterIndex) -> Option<&Arc<Asker>> {
-        self.entrance.tenant.cluster(cluster).map(|cluster| &cluster.asker)
+        self.askers.iter().find_map(|(index, asker)| (*index == cluster).then_some(asker))
     }
 }

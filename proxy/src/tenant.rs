@@ -4,66 +4,24 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use skein_config::blueprint::{Cluster, VirtualCluster};
-use skein_link::{Asker, Known};
+use skein_config::blueprint::VirtualCluster;
+use skein_link::Asker;
+use skein_login::Credential;
 use skein_protocol::ids::VirtualNodeId;
 use skein_routing::engine::Need;
 use skein_routing::graph::{Door, LoginMode};
 use skein_routing::topology::ClusterIndex;
-use tokio::sync::watch;
 
 use crate::admission::{GuestBook, Guests};
-use crate::events::{ClusterAsked, Unlisted};
+use crate::behind::{Behind, Unspoken};
+use crate::events::Unlisted;
 use crate::house::House;
 use crate::listen::Entrance;
-use crate::meters::{BrokerMeters, ClientMeters, Kept, Meters, labels};
+use crate::meters::{ClientMeters, Kept, Meters, labels};
 use crate::roll::Roll;
 
 /// A listener: its name, what it binds, who is connected.
 pub(crate) type Listening = (Arc<str>, Vec<SocketAddr>, Arc<Guests>);
-
-/// A cluster that is served.
-pub(crate) struct Behind {
-    pub(crate) asker: Arc<Asker>,
-    pub(crate) meters: Arc<BrokerMeters>,
-    _series: Kept,
-}
-
-impl Behind {
-    /// Begins to ask the cluster what there is to know.
-    pub(crate) fn new(cluster: Cluster, meters: &Arc<Meters>) -> Self {
-        let series = meters.keep(labels([("cluster", &cluster.name)]));
-        let name = Arc::clone(&cluster.name);
-        let asker = Asker::start(cluster);
-        tokio::spawn(tell_of_failures(name, asker.watch(), Arc::clone(meters)));
-        let meters = Arc::new(BrokerMeters::new(meters, &asker.cluster().name));
-        Self { asker, meters, _series: series }
-    }
-
-    /// Puts the health of its brokers into the metrics.
-    pub(crate) fn show(&self, meters: &Meters) {
-        let cluster = &*self.asker.cluster().name;
-        for (node, answered) in self.asker.health() {
-            let labels = labels([("cluster", cluster), ("node", &node.to_string())]);
-            meters.node_up.get(&labels).set(i64::from(answered.outcome.is_ok()));
-            if let Ok(took) = answered.outcome {
-                meters.node_round_trip.get(&labels).set(took.as_secs_f64());
-            }
-        }
-    }
-}
-
-/// Tells when a cluster cannot be asked any more, and when it can again, as long as somebody asks.
-async fn tell_of_failures(cluster: Arc<str>, mut known: watch::Receiver<Known>, meters: Arc<Meters>) {
-    let mut failing = false;
-    while known.changed().await.is_ok() {
-        let failure = known.borrow_and_update().failure.clone();
-        if failing != failure.is_some() {
-            failing = failure.is_some();
-            ClusterAsked { cluster: &cluster, failure: failure.as_deref() }.emit(&meters);
-        }
-    }
-}
 
 /// What the connections of one virtual cluster share.
 pub(crate) struct Tenant {
@@ -109,15 +67,16 @@ impl Tenant {
         });
         let mut entrances = Vec::new();
         for (listener, (.., guests)) in cluster.listeners.into_iter().zip(&tenant.listeners) {
-            if listener.login == LoginMode::None {
-                // The first client need not wait for what can be known before it comes.
-                tenant.behind.iter().for_each(|(_, cluster)| cluster.asker.ask(Need::Identity));
-            }
+            // The first client need not wait for what can be known before it comes.
+            let relayed = listener.mode() == LoginMode::Relay;
+            let asks = |cluster: &Behind| cluster.asker.speaker().is_some() || (!relayed && cluster.asks_for_itself());
+            let asked = tenant.behind.iter().filter(|(_, cluster)| asks(cluster));
+            asked.for_each(|(_, cluster)| cluster.asker.ask(Need::Identity));
             let door = Arc::new(Door {
                 face: listener.face,
                 target: cluster.target.clone(),
                 clusters: clusters.clone(),
-                login: listener.login,
+                login: listener.mode(),
                 limits: cluster.limits.clone(),
                 requests: Arc::clone(&house.requests),
                 answers: Arc::clone(&house.answers),
@@ -129,6 +88,7 @@ impl Tenant {
                     listener: Arc::clone(&listener.name),
                     door: Arc::clone(&door),
                     at,
+                    gate: None,
                     house: Arc::clone(house),
                     meters: Arc::clone(&meters),
                     guests: Arc::clone(guests),
@@ -147,6 +107,22 @@ impl Tenant {
     /// A cluster that it leads to.
     pub(crate) fn cluster(&self, cluster: ClusterIndex) -> Option<&Arc<Behind>> {
         self.behind.iter().find_map(|(index, behind)| (*index == cluster).then_some(behind))
+    }
+
+    /// Who asks each cluster for those who are not known yet.
+    pub(crate) fn askers(&self) -> Vec<(ClusterIndex, Arc<Asker>)> {
+        self.behind.iter().map(|(index, behind)| (*index, Arc::clone(&behind.asker))).collect()
+    }
+
+    /// Who asks each cluster for a principal; see [`Behind::speaking_for`].
+    pub(crate) async fn speaking_for(
+        &self, principal: &Arc<str>, own: Option<&Credential>,
+    ) -> Result<Vec<(ClusterIndex, Arc<Asker>)>, Unspoken> {
+        let mut askers = Vec::new();
+        for (index, behind) in &self.behind {
+            askers.push((*index, behind.speaking_for(principal, own).await?));
+        }
+        Ok(askers)
     }
 
     /// Reports a node that was left out of answers, once.

@@ -251,6 +251,7 @@ impl<'a> Run<'a> {
     fn judge(&mut self, asked: &Asked) {
         let token = Bytes::from_static(b"token");
         let verdict = match (asked, self.calls % 16) {
+            (_, 0) if self.bytes.is_multiple_of(2) => Verdict::Unjudged,
             (_, 0) => Verdict::Refused("no".to_owned()),
             // Nobody judges it until it is late.
             (_, 1) => return,

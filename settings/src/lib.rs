@@ -28,6 +28,7 @@ pub use secret::{Files, MOST_SECRET, Secret, SecretSource};
 pub use shape::{Key, Need, Presence, Shape};
 pub use table::{Fields, Table, fields};
 pub use toml::Spanned;
+pub use value::either::{Either, either};
 pub use value::list::{List, Named, list, named};
 pub use value::number::{Integer, integer};
 pub use value::quantity::{Size, Time, show_size, size, time};

@@ -1,5 +1,6 @@
 //! How one value is read.
 
+pub(crate) mod either;
 pub(crate) mod list;
 pub(crate) mod number;
 pub(crate) mod quantity;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use skein_link::Stream;
+use skein_link::dial::LoggedIn;
 use skein_protocol::varint::narrow;
 
 use crate::admission::Held;
@@ -31,6 +32,8 @@ pub(super) struct Peer {
     /// has.
     waiting: Option<Instant>,
     meters: Arc<SideMeters>,
+    /// The login of ours on it. Of a broker only.
+    pub(super) login: Option<LoggedIn>,
     /// Of a broker only.
     pub(super) link: Option<OpenLink>,
     _descriptor: Held,
@@ -46,6 +49,7 @@ impl Peer {
             waiting: None,
             deaf: None,
             meters,
+            login: None,
             link,
             _descriptor: held,
         }

@@ -30,6 +30,9 @@ pub enum Reason {
     /// A login that Skein has refused. The client was told.
     #[error("the client's login was refused")]
     LoginRefused,
+    /// A login that could not be judged in time: whom Skein asks does not answer.
+    #[error("the client's login could not be judged")]
+    LoginUnjudged,
     /// A step of a login that was not its turn. The client was told.
     #[error("the client sent {key:?} where another step of its login was due")]
     LoginOutOfTurn {
@@ -101,6 +104,7 @@ impl Reason {
             Self::BeforeLogin { .. } => "before_login",
             Self::OldHandshake => "old_handshake",
             Self::LoginRefused => "login_refused",
+            Self::LoginUnjudged => "login_unjudged",
             Self::LoginOutOfTurn { .. } => "login_out_of_turn",
             Self::LoginExpired => "login_expired",
             Self::Replica { .. } => "replica",

@@ -71,6 +71,8 @@ pub enum Verdict {
     },
     /// It has failed: what the client is told.
     Refused(String),
+    /// Nobody can say now. The client is told nothing, and may come again: clients take a refusal for final.
+    Unjudged,
 }
 
 /// What may become of a frame.

@@ -72,6 +72,7 @@ impl Engine {
                 return self.token_refused(slot, &head, told.to_owned());
             }
             Verdict::Refused(told) => return self.token_refused(slot, &head, told),
+            Verdict::Unjudged => return self.set(slot, SlotState::Doomed(Reason::LoginUnjudged)),
         };
         if let Login::Here(Here { principal, .. }) = &self.login {
             self.client.principal.clone_from(principal);
@@ -95,10 +96,10 @@ impl Engine {
         self.answered(slot, frame);
     }
 
-    /// A step that was not judged in time has failed.
+    /// A step that was not judged in time will not be.
     pub(in crate::engine) fn late_judgement(&mut self, now: Instant) {
         if self.login.judged_by().is_some_and(|by| by <= now) {
-            self.judged(now, Verdict::Refused("The login could not be judged in time.".to_owned()));
+            self.judged(now, Verdict::Unjudged);
         }
     }
 }
