@@ -18,6 +18,7 @@ pub mod dial;
 mod failure;
 pub mod health;
 pub mod inspect;
+pub mod keys;
 pub mod login;
 mod patience;
 mod race;

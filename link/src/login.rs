@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use skein_login::{Attempt, Next};
+use skein_login::{Attempt, Mistrust, Next};
 use skein_protocol::code::Code;
 use skein_protocol::ids::ApiKey;
 use skein_routing::apis::sasl;
@@ -44,9 +44,10 @@ pub(crate) fn version(offer: &Offer) -> Result<i16, Failure> {
 /// [`Failure`]: there is nothing to log in with, or the broker refuses it.
 pub async fn log_in(wire: &mut impl Wire, speaker: &Speaker, version: i16) -> Result<Option<Duration>, Failure> {
     let credential = speaker.credential().await.map_err(Failure::NoCredential)?;
-    let (mechanism, mut token, mut attempt) = Attempt::begin(&credential);
+    let mechanism = credential.mechanism().name();
+    let begun = Attempt::begin(&credential).map_err(|why| Failure::NoCredential(why.to_string()));
     drop(credential);
-    let mechanism = mechanism.name();
+    let (mut token, mut attempt) = begun?;
     let handshaken = sasl::handshaken(&wire.ask(sasl::handshake(mechanism)).await?)?;
     handshaken.map_err(|(code, offered)| Failure::NotTaken { mechanism, code, offered: offered.join(", ") })?;
     loop {
@@ -58,6 +59,9 @@ pub async fn log_in(wire: &mut impl Wire, speaker: &Speaker, version: i16) -> Re
         match step(attempt, answer.token).await? {
             Next::Send(next, goes_on) => (token, attempt) = (next, goes_on),
             Next::Done => return Ok(answer.lifetime),
+            Next::Failed(Mistrust::Refused(said)) => {
+                return Err(Failure::LoginRefused { mechanism, code: Code::SASL_AUTHENTICATION_FAILED, said });
+            }
             Next::Failed(why) => return Err(Failure::Impostor { mechanism, why: why.to_string() }),
         }
     }

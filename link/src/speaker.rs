@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use skein_config::login::{Credentials, TokenFrom};
-use skein_login::Credential;
+use skein_login::{Credential, Hash, Mechanism};
 use skein_settings::{Secret, SecretSource};
 
 use crate::tokens::Grants;
@@ -61,13 +61,26 @@ impl Speaker {
         };
         match (&declared.credentials, &declared.grants) {
             (Credentials::Password { mechanism, username, password }, _) => {
-                Ok(Credential::password(*mechanism, username, read(password.clone()).await?))
+                Ok(with_password(*mechanism, username.clone(), read(password.clone()).await?))
             }
-            (Credentials::Token(TokenFrom::Secret(token)), _) => Ok(Credential::bearer(read(token.clone()).await?)),
-            (Credentials::Token(TokenFrom::Endpoint(_)), Some(grants)) => Ok(Credential::bearer(grants.token().await?)),
+            (Credentials::Token(TokenFrom::Secret(token)), _) => Ok(with_token(read(token.clone()).await?)),
+            (Credentials::Token(TokenFrom::Endpoint(_)), Some(grants)) => Ok(with_token(grants.token().await?)),
             (Credentials::Token(TokenFrom::Endpoint(_)), None) => Err("no token is granted".to_owned()),
         }
     }
+}
+
+fn with_password(mechanism: Mechanism, user: String, password: Secret) -> Credential {
+    match mechanism {
+        Mechanism::ScramSha256 => Credential::Scram { hash: Hash::Sha256, user, password },
+        Mechanism::ScramSha512 => Credential::Scram { hash: Hash::Sha512, user, password },
+        // The other has tokens, and no passwords.
+        Mechanism::Plain | Mechanism::OAuthBearer => Credential::Plain { user, password },
+    }
+}
+
+fn with_token(token: Secret) -> Credential {
+    Credential::Bearer { token, extensions: Vec::new() }
 }
 
 /// Reads a secret without holding anybody up.
@@ -80,7 +93,10 @@ async fn read(source: SecretSource) -> Result<Secret, String> {
 }
 
 /// At most so many bytes of a plain file: what is none could keep its reader for ever.
-pub(crate) fn file(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+///
+/// # Errors
+/// It cannot be read, or is no plain file.
+pub fn file(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no plain file"));
     }
@@ -88,6 +104,3 @@ pub(crate) fn file(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     File::open(path)?.take(u64::try_from(most).unwrap_or(u64::MAX)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
-
-/// Shares one who speaks.
-pub type Speaks = Option<Arc<Speaker>>;

@@ -36,8 +36,9 @@ pub struct Tokens {
 pub struct Judge {
     /// What clients may choose from, in the order in which they are told.
     pub mechanisms: Vec<Mechanism>,
-    /// Who there is, for PLAIN and SCRAM.
-    pub users: Arc<Users>,
+    /// Who there is, for PLAIN and SCRAM. `None`: somebody else judges passwords, with what [`LoggedIn::passable`] has; then
+    /// there is no SCRAM, which shows none.
+    pub users: Option<Arc<Users>>,
     /// What those see who are nobody.
     pub decoys: Decoys,
     /// How tokens are judged, for OAUTHBEARER.
@@ -52,8 +53,8 @@ impl Judge {
         let state = match mechanism {
             _ if !self.mechanisms.contains(&mechanism) => return None,
             Mechanism::Plain => State::AwaitingPassword,
-            Mechanism::ScramSha256 => State::AwaitingUser(Hash::Sha256),
-            Mechanism::ScramSha512 => State::AwaitingUser(Hash::Sha512),
+            Mechanism::ScramSha256 => State::AwaitingUser(Hash::Sha256, Arc::clone(self.users.as_ref()?)),
+            Mechanism::ScramSha512 => State::AwaitingUser(Hash::Sha512, Arc::clone(self.users.as_ref()?)),
             Mechanism::OAuthBearer => State::AwaitingToken(self.tokens.clone()?),
         };
         Some(Exchange { judge: Arc::clone(self), state })
@@ -94,7 +95,7 @@ pub struct Exchange {
 
 enum State {
     AwaitingPassword,
-    AwaitingUser(Hash),
+    AwaitingUser(Hash, Arc<Users>),
     AwaitingProof(AwaitingProof),
     AwaitingToken(Tokens),
     /// The client has heard that its token is not taken, and says so; then it is told in Kafka's words.
@@ -132,7 +133,7 @@ impl From<Why> for Step {
 impl Exchange {
     /// Whether the next step takes milliseconds of work: it is not for a thread that others wait for.
     pub fn is_costly(&self) -> bool {
-        matches!(self.state, State::AwaitingPassword)
+        matches!(self.state, State::AwaitingPassword) && self.judge.users.is_some()
     }
 
     /// Judges what the client says.
@@ -144,7 +145,7 @@ impl Exchange {
         }
         match state {
             State::AwaitingPassword => plain(&judge, message, now),
-            State::AwaitingUser(hash) => match challenge(&judge, hash, message) {
+            State::AwaitingUser(hash, users) => match challenge(&judge.decoys, &users, hash, message) {
                 Ok((answer, waiting)) => Step::Challenge(answer, Self { judge, state: State::AwaitingProof(waiting) }),
                 Err(why) => why.into(),
             },
@@ -171,7 +172,7 @@ impl fmt::Debug for Exchange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.state {
             State::AwaitingPassword => "AwaitingPassword",
-            State::AwaitingUser(_) => "AwaitingUser",
+            State::AwaitingUser(..) => "AwaitingUser",
             State::AwaitingProof(_) => "AwaitingProof",
             State::AwaitingToken(_) => "AwaitingToken",
             State::GivenUp(_) => "GivenUp",
@@ -244,13 +245,22 @@ fn plain(judge: &Judge, message: &[u8], now: SystemTime) -> Step {
     if !authzid.is_empty() && name(authzid).as_deref() != Ok(&*user) {
         return failed(Why::OtherIdentity);
     }
-    let known = judge.users.any(&user);
-    // Nobody costs as much as a user, and has no right password.
-    let is_right = known.cloned().unwrap_or_else(|| judge.decoys.any(&judge.users, &user)).is_of(password);
-    match (known, is_right) {
-        (None, _) => failed(Why::UnknownUser),
-        (Some(_), false) => failed(Why::WrongPassword),
-        (Some(_), true) => {
+    let judged = match &judge.users {
+        None => Ok(()),
+        Some(users) => {
+            let known = users.any(&user);
+            // Nobody costs as much as a user, and has no right password.
+            let is_right = known.cloned().unwrap_or_else(|| judge.decoys.any(users, &user)).is_of(password);
+            match (known, is_right) {
+                (None, _) => Err(Why::UnknownUser),
+                (Some(_), false) => Err(Why::WrongPassword),
+                (Some(_), true) => Ok(()),
+            }
+        }
+    };
+    match judged {
+        Err(why) => failed(why),
+        Ok(()) => {
             let passable = Credential::Plain { user: user.into_owned(), password: Secret::new(*password) };
             let logged_in = judge.logged_in(claimed, None, now);
             Step::Done(Bytes::new(), LoggedIn { passable: Some(passable), ..logged_in })
@@ -259,11 +269,11 @@ fn plain(judge: &Judge, message: &[u8], now: SystemTime) -> Step {
 }
 
 /// SCRAM's first answer. Nobody is answered as somebody would be.
-fn challenge(judge: &Judge, hash: Hash, message: &[u8]) -> Result<(Bytes, AwaitingProof), Why> {
+fn challenge(decoys: &Decoys, users: &Users, hash: Hash, message: &[u8]) -> Result<(Bytes, AwaitingProof), Why> {
     let first = ClientFirst::parse(message)?;
-    let (stored, owner) = match judge.users.stored(&first.user, hash) {
+    let (stored, owner) = match users.stored(&first.user, hash) {
         Some(stored) => (stored.clone(), Owner::Known),
-        None => (judge.decoys.stored(&judge.users, &first.user, hash), Owner::Nobody),
+        None => (decoys.stored(users, &first.user, hash), Owner::Nobody),
     };
     AwaitingProof::challenge(first, stored, owner)
 }

@@ -93,19 +93,19 @@ impl TokenFault {
     /// A word for a metric.
     pub fn word(self) -> &'static str {
         match self {
-            Self::NoToken => "no-token",
-            Self::Algorithm => "token-algorithm",
-            Self::Critical => "token-critical",
-            Self::UnknownKey => "token-unknown-key",
-            Self::AnotherKey => "token-another-key",
-            Self::Signature => "token-signature",
-            Self::NoExpiry => "token-no-expiry",
-            Self::Expired => "token-expired",
-            Self::NotYet => "token-not-yet",
-            Self::Issuer => "token-issuer",
-            Self::Audience => "token-audience",
-            Self::Scope => "token-scope",
-            Self::NoPrincipal => "token-no-principal",
+            Self::NoToken => "no_token",
+            Self::Algorithm => "token_algorithm",
+            Self::Critical => "token_critical",
+            Self::UnknownKey => "token_unknown_key",
+            Self::AnotherKey => "token_another_key",
+            Self::Signature => "token_signature",
+            Self::NoExpiry => "token_no_expiry",
+            Self::Expired => "token_expired",
+            Self::NotYet => "token_not_yet",
+            Self::Issuer => "token_issuer",
+            Self::Audience => "token_audience",
+            Self::Scope => "token_scope",
+            Self::NoPrincipal => "token_no_principal",
         }
     }
 }

@@ -39,14 +39,14 @@ impl Why {
     pub fn word(self) -> &'static str {
         match self {
             Self::Malformed(_) => "malformed",
-            Self::UnknownUser => "unknown-user",
-            Self::WrongPassword => "wrong-password",
-            Self::OtherIdentity => "other-identity",
-            Self::ChannelBinding => "channel-binding",
-            Self::DelegationToken => "delegation-token",
+            Self::UnknownUser => "unknown_user",
+            Self::WrongPassword => "wrong_password",
+            Self::OtherIdentity => "other_identity",
+            Self::ChannelBinding => "channel_binding",
+            Self::DelegationToken => "delegation_token",
             Self::Nonce => "nonce",
             Self::Token(fault) => fault.word(),
-            Self::NoRandomness => "no-randomness",
+            Self::NoRandomness => "no_randomness",
         }
     }
 

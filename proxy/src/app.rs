@@ -8,12 +8,14 @@ use std::time::Instant;
 use skein_config::blueprint::{Cluster, Memory};
 use skein_config::declared::{Declaration, Declared};
 use skein_config::{Blueprint, Configuration, process};
+use skein_login::Decoys;
 use tokio::net::TcpListener;
 
 use crate::admin::Admin;
 use crate::admission::GuestBook;
 use crate::behind::Behind;
 use crate::events::{Drained, Draining, Ready, WantsRestart};
+use crate::gate::{self, Gates, Unusable};
 use crate::house::{Board, House, Settings};
 use crate::listen::{self, Entrance, Port};
 use crate::meters::Meters;
@@ -23,12 +25,25 @@ use crate::tenant::Tenant;
 
 /// Why Skein does not start, or does not take a changed file over.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
-#[error("{address} of {of} cannot be bound: {error}")]
-#[diagnostic(help("another process may listen there; `bind` and `ports` say what is bound"))]
-pub struct NotBound {
-    of: String,
-    address: SocketAddr,
-    error: std::io::Error,
+pub enum NotServed {
+    /// An address cannot be bound.
+    #[error("{address} of {of} cannot be bound: {error}")]
+    #[diagnostic(help("another process may listen there; `bind` and `ports` say what is bound"))]
+    NotBound {
+        /// Whose address it is.
+        of: String,
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// A file that the configuration names cannot be used.
+    #[error(transparent)]
+    #[diagnostic(help("correct the file, or name another"))]
+    Unusable(#[from] Unusable),
+    /// The system gives no random bytes.
+    #[error("the system gives no random bytes, without which nobody can log in")]
+    NoRandomness,
 }
 
 /// What became of a change.
@@ -64,11 +79,12 @@ impl App {
     /// Binds every listener and serves. It is ready when this returns.
     ///
     /// # Errors
-    /// [`NotBound`]: nothing is served then.
-    pub async fn start(configuration: Configuration) -> Result<Self, NotBound> {
+    /// [`NotServed`]: nothing is served then.
+    pub async fn start(configuration: Configuration) -> Result<Self, NotServed> {
         let house = House::new(
             &configuration.blueprint.memory,
             Settings { process: configuration.process.clone(), connections: configuration.connections.clone() },
+            Decoys::new().ok_or(NotServed::NoRandomness)?,
         );
         // Before any client is let in: if it cannot be bound, nothing may have been served.
         let watched =
@@ -93,9 +109,10 @@ impl App {
     /// drained, and their new forms take over the sockets that both have.
     ///
     /// # Errors
-    /// [`NotBound`]: nothing has changed then.
-    pub async fn change(&mut self, configuration: Configuration) -> Result<Changes, NotBound> {
+    /// [`NotServed`]: nothing has changed then.
+    pub async fn change(&mut self, configuration: Configuration) -> Result<Changes, NotServed> {
         let Configuration { blueprint, declared, written, process, connections, admin } = configuration;
+        let mut gates = self.gates(&blueprint, &declared)?;
         let bound = self.bound(&blueprint)?;
         self.compare(&blueprint.memory, &admin);
         let graph = Picture::of(&blueprint).mermaid();
@@ -114,7 +131,8 @@ impl App {
                 tenants.insert(name, kept);
                 changes.kept += 1;
             } else {
-                let (tenant, entered) = Tenant::compiled(cluster, &clusters, &self.house, &mut self.guests);
+                let gates = gates.remove(&name).unwrap_or_default();
+                let (tenant, entered) = Tenant::compiled((cluster, gates), &clusters, &self.house, &mut self.guests);
                 entrances.extend(entered.into_iter().map(|(address, entrance)| (address, Some(entrance))));
                 tenants.insert(name, tenant);
                 changes.begun += 1;
@@ -152,8 +170,15 @@ impl App {
         known.map_or_else(|| Arc::new(Behind::new(cluster, &self.house.meters)), Arc::clone)
     }
 
+    /// Opens the gates of virtual clusters that are new, or in a new form.
+    fn gates(&self, blueprint: &Blueprint, declared: &Declared) -> Result<BTreeMap<String, Gates>, NotServed> {
+        let is_new = |name: &str| !same(&self.declared.virtual_clusters, &declared.virtual_clusters, name);
+        let new = blueprint.virtual_clusters.iter().filter(|cluster| is_new(&cluster.name));
+        new.map(|cluster| Ok((cluster.name.to_string(), gate::gates(cluster, &self.house)?))).collect()
+    }
+
     /// Binds what is not bound yet.
-    fn bound(&self, blueprint: &Blueprint) -> Result<BTreeMap<SocketAddr, TcpListener>, NotBound> {
+    fn bound(&self, blueprint: &Blueprint) -> Result<BTreeMap<SocketAddr, TcpListener>, NotServed> {
         let mut bound = BTreeMap::new();
         for cluster in &blueprint.virtual_clusters {
             for listener in &cluster.listeners {
@@ -238,8 +263,8 @@ impl Drop for App {
 }
 
 /// Binds an address of something.
-fn bind(address: SocketAddr, of: impl FnOnce() -> String) -> Result<TcpListener, NotBound> {
-    listen::bind(address).map_err(|error| NotBound { of: of(), address, error })
+fn bind(address: SocketAddr, of: impl FnOnce() -> String) -> Result<TcpListener, NotServed> {
+    listen::bind(address).map_err(|error| NotServed::NotBound { of: of(), address, error })
 }
 
 /// Whether both declare the same under a name.

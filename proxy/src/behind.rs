@@ -104,7 +104,9 @@ impl Behind {
     }
 
     /// Who asks for a principal by a login of its own; `proven`: one that the cluster has found to be right.
-    fn other(&self, principal: &Arc<str>, speaker: impl FnOnce() -> Speaker, proven: Option<&Credential>) -> Arc<Asker> {
+    fn other(
+        &self, principal: &Arc<str>, speaker: impl FnOnce() -> Speaker, proven: Option<&Credential>,
+    ) -> Arc<Asker> {
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         others.retain(|_, other| other.asker.strong_count() > 0);
         let known = others.get(principal).and_then(|other| other.asker.upgrade());
@@ -130,7 +132,11 @@ impl Behind {
         let candidate = self.asker.speaking_as(Arc::new(Speaker::client(own.clone())));
         if let Err(why) = candidate.prove().await {
             let (name, words) = (self.name(), why.to_string());
-            return Err(if why.is_refusal() { Unspoken::Refused(name, words) } else { Unspoken::Unreached(name, words) });
+            return Err(if why.is_refusal() {
+                Unspoken::Refused(name, words)
+            } else {
+                Unspoken::Unreached(name, words)
+            });
         }
         Ok(self.other(principal, || Speaker::client(own.clone()), Some(own)))
     }

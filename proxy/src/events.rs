@@ -113,6 +113,29 @@ impl Reloaded<'_> {
     }
 }
 
+/// A file that the configuration names was read anew, or could not be.
+pub(crate) struct FileRead<'a> {
+    pub(crate) file: &'a str,
+    /// What is wrong with it. What it held before holds still.
+    pub(crate) failure: Option<&'a str>,
+}
+
+impl FileRead<'_> {
+    pub(crate) fn emit(&self, meters: &Meters) {
+        let file = self.file;
+        match self.failure {
+            None => {
+                meters.files_read.count([("reason", "taken_over")]);
+                tracing::info!(file, "changed file taken over");
+            }
+            Some(error) => {
+                meters.files_read.count([("reason", "faulty")]);
+                tracing::error!(file, error, "changed file not taken over: what it held before holds still");
+            }
+        }
+    }
+}
+
 /// A changed file says something of what is read at the start only.
 pub(crate) struct WantsRestart<'a> {
     pub(crate) tables: &'a str,

@@ -4,41 +4,121 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use skein_login::{Exchange, Judge, Mechanism, Step};
-use tokio::sync::{Semaphore, watch};
+use skein_config::blueprint::VirtualCluster;
+use skein_config::login::{Here, ListenerLogin};
+use skein_link::keys::KeySource;
+use skein_login::{Exchange, Judge, MOST_USERS_BYTES, Mechanism, Step, TokenRules, Tokens, Users};
+use tokio::sync::watch;
+
+use crate::follow::Followed;
+use crate::house::House;
 
 /// Where clients of a listener log in.
 pub(crate) struct Gate {
-    judge: watch::Receiver<Arc<Judge>>,
-    /// As many passwords are hashed at once as there are processors: a flood of logins waits in turn, and nobody else does.
-    turns: Arc<Semaphore>,
+    here: Here,
+    /// `None`: no password is judged here.
+    users: Option<watch::Receiver<Arc<Users>>>,
+    /// `None`: no token is judged here.
+    keys: Option<Arc<KeySource>>,
+    house: Arc<House>,
+}
+
+/// A file that is needed cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("`{key}` of listener `{listener}` of virtual cluster `{virtual_cluster}`: {what}")]
+pub struct Unusable {
+    virtual_cluster: Arc<str>,
+    listener: Arc<str>,
+    key: &'static str,
+    what: String,
+}
+
+/// The gates of a virtual cluster, one for each of its listeners; `None`: Skein judges no logins there.
+pub(crate) type Gates = Vec<Option<Arc<Gate>>>;
+
+/// Opens the gates of a virtual cluster.
+pub(crate) fn gates(of: &VirtualCluster, house: &Arc<House>) -> Result<Gates, Unusable> {
+    let gate = |listener: &skein_config::blueprint::Listener| {
+        let ListenerLogin::Here(here) = &listener.login else { return Ok(None) };
+        let gate = Gate::open(here.clone(), house).map_err(|(key, what)| Unusable {
+            virtual_cluster: Arc::clone(&of.name),
+            listener: Arc::clone(&listener.name),
+            key,
+            what,
+        })?;
+        Ok(Some(Arc::new(gate)))
+    };
+    of.listeners.iter().map(gate).collect()
+}
+
+fn users(file: &[u8]) -> Result<Users, String> {
+    Users::parse(file).map_err(|wrong| wrong.to_string())
 }
 
 impl Gate {
+    fn open(here: Here, house: &Arc<House>) -> Result<Self, (&'static str, String)> {
+        let users = match &here.users {
+            None => None,
+            Some(path) => {
+                let file = Followed { path: path.get_ref().clone(), most: MOST_USERS_BYTES };
+                let first = file.read(users).map_err(|what| ("users", what))?;
+                Some(file.follow(first, users, Arc::clone(&house.meters)))
+            }
+        };
+        let keys = match &here.tokens {
+            None => None,
+            Some(tokens) => Some(KeySource::open(tokens).map_err(|what| ("keys", what))?),
+        };
+        Ok(Self { here, users, keys, house: Arc::clone(house) })
+    }
+
     /// The names of what is offered.
     pub(crate) fn offered(&self) -> Vec<Arc<str>> {
-        self.judge.borrow().mechanisms.iter().map(|mechanism| Arc::from(mechanism.name())).collect()
+        self.here.mechanisms.iter().map(|mechanism| Arc::from(mechanism.name())).collect()
     }
 
     /// Begins with a mechanism; `None`: it is not offered.
     pub(crate) fn begin(&self, mechanism: Mechanism) -> Option<Exchange> {
-        let judge = Arc::clone(&self.judge.borrow());
-        judge.begin(mechanism)
+        let judge = Judge {
+            mechanisms: self.here.mechanisms.clone(),
+            users: self.users.as_ref().map(|users| Arc::clone(&users.borrow())),
+            decoys: self.house.decoys.clone(),
+            tokens: self.tokens(),
+            lifetime: self.here.lifetime,
+        };
+        Arc::new(judge).begin(mechanism)
     }
 
-    /// Judges a step, beside those who must not wait.
-    pub(crate) async fn step(&self, exchange: Exchange, token: Bytes) -> Step {
+    fn tokens(&self) -> Option<Tokens> {
+        let (declared, keys) = (self.here.tokens.as_ref()?, self.keys.as_ref()?);
+        let rules = TokenRules {
+            issuers: vec![declared.issuer.clone()],
+            audiences: declared.audience.clone(),
+            principal_claim: declared.principal.clone(),
+            scopes: declared.scopes.clone(),
+            clock_skew: declared.skew,
+        };
+        Some(Tokens { rules, keys: keys.now() })
+    }
+
+    /// Judges a step, beside those who must not wait. `None`: it could not be judged.
+    pub(crate) async fn step(&self, exchange: Exchange, token: Bytes) -> Option<Step> {
         let step = if exchange.is_costly() {
-            let turn = Arc::clone(&self.turns).acquire_owned().await;
+            let turn = Arc::clone(&self.house.hashing).acquire_owned().await.ok()?;
             let work = move || {
                 let _turn = turn;
                 exchange.step(SystemTime::now(), &token)
             };
-            // It does not panic; if it did, the login would have failed.
-            tokio::task::spawn_blocking(work).await
+            tokio::task::spawn_blocking(work).await.ok()?
         } else {
-            Ok(exchange.step(SystemTime::now(), &token))
+            exchange.step(SystemTime::now(), &token)
         };
-        step
+        match step {
+            Step::WantsKeys(waiting) => {
+                let keys = self.keys.as_ref()?.newer().await?;
+                Some(waiting.resume(SystemTime::now(), &keys))
+            }
+            judged @ (Step::Challenge(..) | Step::Done(..) | Step::Failed(_)) => Some(judged),
+        }
     }
 }

@@ -1,11 +1,14 @@
 //! What all connections of the process share.
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use skein_config::blueprint::Memory;
 use skein_config::process::{Connections, Process};
+use skein_login::Decoys;
 use skein_routing::budget::Budget;
+use tokio::sync::Semaphore;
 
 use crate::admission::Descriptors;
 use crate::behind::Behind;
@@ -23,6 +26,10 @@ pub(crate) struct House {
     pub(crate) answers: Arc<Budget>,
     pub(crate) descriptors: Arc<Descriptors>,
     pub(crate) tries: Tries,
+    /// What those see who are nobody: the same as long as the process lives.
+    pub(crate) decoys: Decoys,
+    /// As many passwords are hashed at once as there are processors: a flood of logins waits in turn, and nobody else does.
+    pub(crate) hashing: Arc<Semaphore>,
     settings: RwLock<Arc<Settings>>,
     board: RwLock<Board>,
     /// Held while metrics are told: those of brokers are written anew each time.
@@ -56,7 +63,7 @@ pub(crate) struct Board {
 
 impl House {
     /// What the file says of `memory` holds for as long as the process lives.
-    pub(crate) fn new(memory: &Memory, settings: Settings) -> Arc<Self> {
+    pub(crate) fn new(memory: &Memory, settings: Settings, decoys: Decoys) -> Arc<Self> {
         Arc::new(Self {
             pool: Pool::new(memory.idle_buffers),
             meters: Arc::default(),
@@ -64,6 +71,8 @@ impl House {
             answers: Budget::new(memory.answers),
             descriptors: Descriptors::new(),
             tries: Tries::default(),
+            decoys,
+            hashing: Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(1, NonZeroUsize::get))),
             settings: RwLock::new(Arc::new(settings)),
             board: RwLock::default(),
             telling: Mutex::default(),

@@ -22,6 +22,7 @@ pub mod events;
 #[cfg(test)]
 mod example;
 pub mod explain;
+mod follow;
 mod frames;
 mod gate;
 mod house;

@@ -134,6 +134,8 @@ meters! {
         "File descriptors that the process holds.";
     log_lines_dropped: Gauge "log_lines_dropped" []
         "Lines of the log that nobody read in time, and that were left out.";
+    files_read: Counter "files_read_total" [reason]
+        "Changed files of users, keys and certificates that were taken over, or were not.";
     reloads: Counter "reloads_total" [reason]
         "Changed files that were taken over, or were not.";
 }

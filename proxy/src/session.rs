@@ -363,7 +363,7 @@ impl Session {
     }
 
     /// Where the client comes from.
-    fn source(&self) -> IpAddr {
+    fn comes_from(&self) -> IpAddr {
         self.connection.peer.ip()
     }
 

@@ -15,6 +15,7 @@ use skein_routing::topology::ClusterIndex;
 use crate::admission::{GuestBook, Guests};
 use crate::behind::{Behind, Unspoken};
 use crate::events::Unlisted;
+use crate::gate::Gates;
 use crate::house::House;
 use crate::listen::Entrance;
 use crate::meters::{ClientMeters, Kept, Meters, labels};
@@ -40,7 +41,7 @@ pub(crate) struct Tenant {
 impl Tenant {
     /// A tenant and its entrances, by address. `served`: the clusters of the file; `guests`: whom former forms let in.
     pub(crate) fn compiled(
-        cluster: VirtualCluster, served: &[Arc<Behind>], house: &Arc<House>, guests: &mut GuestBook,
+        (cluster, gates): (VirtualCluster, Gates), served: &[Arc<Behind>], house: &Arc<House>, guests: &mut GuestBook,
     ) -> (Arc<Self>, Vec<(SocketAddr, Arc<Entrance>)>) {
         let clusters = cluster.target.clusters();
         let known = clusters.iter().filter_map(|index| Some((*index, Arc::clone(served.get(usize::from(index.0))?))));
@@ -66,17 +67,19 @@ impl Tenant {
             reported: Mutex::default(),
         });
         let mut entrances = Vec::new();
-        for (listener, (.., guests)) in cluster.listeners.into_iter().zip(&tenant.listeners) {
+        let gates = gates.into_iter().chain(std::iter::repeat(None));
+        for ((listener, (.., guests)), gate) in cluster.listeners.into_iter().zip(&tenant.listeners).zip(gates) {
             // The first client need not wait for what can be known before it comes.
             let relayed = listener.mode() == LoginMode::Relay;
             let asks = |cluster: &Behind| cluster.asker.speaker().is_some() || (!relayed && cluster.asks_for_itself());
             let asked = tenant.behind.iter().filter(|(_, cluster)| asks(cluster));
             asked.for_each(|(_, cluster)| cluster.asker.ask(Need::Identity));
+            let login = listener.mode();
             let door = Arc::new(Door {
                 face: listener.face,
                 target: cluster.target.clone(),
                 clusters: clusters.clone(),
-                login: listener.mode(),
+                login,
                 limits: cluster.limits.clone(),
                 requests: Arc::clone(&house.requests),
                 answers: Arc::clone(&house.answers),
@@ -88,7 +91,7 @@ impl Tenant {
                     listener: Arc::clone(&listener.name),
                     door: Arc::clone(&door),
                     at,
-                    gate: None,
+                    gate: gate.clone(),
                     house: Arc::clone(house),
                     meters: Arc::clone(&meters),
                     guests: Arc::clone(guests),

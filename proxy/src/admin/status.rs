@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::behind::Behind;
 use crate::house::Board;
-use crate::tenant::{Behind, Tenant};
+use crate::tenant::Tenant;
 
 /// Whether clients are served, and how the clusters are. A cluster that is down makes nobody unready: another instance would
 /// not reach it either.

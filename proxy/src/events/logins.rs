@@ -15,6 +15,8 @@ pub(crate) enum Outcome<'a> {
     NotOffered(&'a str),
     /// It was refused.
     Refused(&'a Why),
+    /// Whoever has to be asked did not answer.
+    NotJudged,
     /// It is good, and nobody speaks for the principal at a cluster.
     Unspoken(&'a Unspoken),
 }
@@ -37,7 +39,8 @@ impl LoginEnded<'_> {
         let reason = match &self.outcome {
             Outcome::Done => "done",
             Outcome::NotOffered(_) => "not_offered",
-            Outcome::Refused(why) => why.label(),
+            Outcome::NotJudged => "not_judged",
+            Outcome::Refused(why) => why.word(),
             Outcome::Unspoken(Unspoken::Unmapped(_)) => "unmapped",
             Outcome::Unspoken(Unspoken::NothingToPass(_)) => "nothing_to_pass",
             Outcome::Unspoken(Unspoken::Refused(..)) => "refused_by_cluster",
@@ -54,6 +57,7 @@ impl LoginEnded<'_> {
                 return;
             }
             Outcome::NotOffered(name) => format!("the mechanism {} is not offered", visible(name)),
+            Outcome::NotJudged => "the keys that would judge it could not be had".to_owned(),
             Outcome::Refused(why) => why.to_string(),
             Outcome::Unspoken(why) => why.to_string(),
         };

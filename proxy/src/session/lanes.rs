@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use skein_link::{Stream, connect};
+use skein_link::dial::Whose;
+use skein_link::{Linked, connect};
 use skein_routing::engine::{Fault, LaneId, Need, Out};
+use skein_routing::graph::LoginMode;
 use skein_routing::topology::{ClusterIndex, Destination};
 
 use super::peer::{Moved, Peer};
+use super::renewing::renews;
 use super::{After, Session, Side};
 use crate::events::{LinkLoss, LinkLost, LinkOpened};
 use crate::meters::BrokerMeters;
@@ -132,8 +135,9 @@ impl Session {
         let link = BrokerMeters::opened(&behind.meters);
         if let Some(slot) = self.lanes.get_mut(usize::from(id.0)) {
             let held = self.house.descriptors.hold();
-            let peer = Peer::new(stream, held, Arc::clone(&behind.meters.side), Some(link));
-            *slot = Some(Peer { login, ..peer });
+            let mut peer = Peer::new(stream, held, Arc::clone(&behind.meters.side), Some(link));
+            peer.login = login;
+            *slot = Some(peer);
         }
         self.engine.lane_renewed(self.now, id, login.and_then(|login| renews(login, self.now)));
     }

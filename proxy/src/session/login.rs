@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use skein_link::Asker;
-use skein_login::{Exchange, Failure, LoggedIn, Mechanism, Step};
+use skein_login::{Exchange, Failure, LoggedIn, Mechanism, Step, Why};
 use skein_routing::engine::{Asked, Verdict};
 use skein_routing::topology::ClusterIndex;
 
@@ -38,6 +38,8 @@ enum Judged {
     GoesOn(Bytes, Exchange),
     In(Bytes, LoggedIn, Askers),
     Refused(Failure),
+    /// Nobody could judge it.
+    Not,
     /// The login is good, and nobody speaks for the client at a cluster.
     Unspoken(LoggedIn, Unspoken),
 }
@@ -45,8 +47,8 @@ enum Judged {
 /// Judges a token.
 async fn judge(gate: Arc<Gate>, tenant: Arc<Tenant>, exchange: Exchange, token: Bytes) -> Judged {
     let failure = match gate.step(exchange, token).await {
-        Step::Challenge(challenge, exchange) => return Judged::GoesOn(challenge, exchange),
-        Step::Done(last, logged_in) => {
+        Some(Step::Challenge(challenge, exchange)) => return Judged::GoesOn(challenge, exchange),
+        Some(Step::Done(last, logged_in)) => {
             match tenant.speaking_for(&logged_in.principal, logged_in.passable.as_ref()).await {
                 Ok(askers) => return Judged::In(last, logged_in, askers),
                 Err(why) => {
@@ -55,9 +57,9 @@ async fn judge(gate: Arc<Gate>, tenant: Arc<Tenant>, exchange: Exchange, token: 
                 }
             }
         }
-        Step::Failed(failure) => failure,
-        // The gate has asked for keys, and there are none.
-        Step::WantsKeys(waiting) => waiting.unknown(),
+        Some(Step::Failed(failure)) => failure,
+        // The gate has asked for keys, and has none.
+        Some(Step::WantsKeys(_)) | None => return Judged::Not,
     };
     tokio::time::sleep(HELD_BACK).await;
     Judged::Refused(failure)
@@ -83,7 +85,7 @@ impl Session {
                 let Some((mechanism, exchange)) = self.entry.waits.take() else {
                     return self.engine.judged(self.now, Verdict::Unjudged);
                 };
-                let (tenant, turn) = (Arc::clone(&self.entrance.tenant), self.house.tries.turn(self.source()));
+                let (tenant, turn) = (Arc::clone(&self.entrance.tenant), self.house.tries.turn(self.comes_from()));
                 let judging = async move {
                     if let Some(turn) = turn {
                         tokio::time::sleep_until(turn).await;
@@ -106,8 +108,14 @@ impl Session {
                 Verdict::Challenge(challenge)
             }
             Judged::In(token, logged_in, askers) => self.logged_in(mechanism, token, &logged_in, askers),
+            Judged::Not => {
+                self.login_ended(Some(mechanism), None, Outcome::NotJudged);
+                Verdict::Unjudged
+            }
             Judged::Refused(failure) => {
-                self.house.tries.failed(self.source());
+                if failure.why.is_a_guess() {
+                    self.house.tries.failed(self.comes_from());
+                }
                 self.login_ended(Some(mechanism), failure.claimed.as_deref(), Outcome::Refused(&failure.why));
                 Verdict::Refused(failure.why.told().to_owned())
             }
@@ -116,8 +124,8 @@ impl Session {
                 match why {
                     Unspoken::Unreached(..) => Verdict::Unjudged,
                     Unspoken::Unmapped(_) | Unspoken::NothingToPass(_) | Unspoken::Refused(..) => {
-                        self.house.tries.failed(self.source());
-                        Verdict::Refused(skein_login::TOLD.to_owned())
+                        self.house.tries.failed(self.comes_from());
+                        Verdict::Refused(Why::WrongPassword.told().to_owned())
                     }
                 }
             }

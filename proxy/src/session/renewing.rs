@@ -58,9 +58,8 @@ impl Renewal {
     fn begin(lane: LaneId, speaker: Arc<Speaker>, version: i16) -> Self {
         let ((to_lane, says), (hears, from_lane)) = (unbounded_channel(), unbounded_channel());
         let mut wire = LaneWire { says: to_lane, hears: from_lane };
-        let ends = async move {
-            timeout(ALL, log_in(&mut wire, &speaker, version)).await.unwrap_or(Err(Failure::Late))
-        };
+        let ends =
+            async move { timeout(ALL, log_in(&mut wire, &speaker, version)).await.unwrap_or(Err(Failure::Late)) };
         Self { lane, version, says, hears, ends: Box::pin(ends) }
     }
 }
