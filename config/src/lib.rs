@@ -22,6 +22,8 @@ mod report;
 mod syntax;
 mod values;
 
+use std::path::Path;
+
 use skein_routing::kind::Registry;
 use skein_settings::{Environment, Fault, Item, Reader, Value};
 
@@ -51,7 +53,7 @@ pub struct Configuration {
     pub connections: process::Connections,
 }
 
-/// Reads and compiles a configuration. `name`: what faults call the file; `file`: its bytes; `environment`: where `${NAME}`
+/// Reads and compiles a configuration. `name`: its path, which faults call it by and relative paths in it begin beside; `file`: its bytes; `environment`: where `${NAME}`
 /// in a text comes from.
 ///
 /// # Errors
@@ -61,7 +63,7 @@ pub fn load(name: &str, file: &[u8], kinds: &Registry, environment: Environment<
     let faults = |faults: Vec<Fault>| Faults::new(name, &text, faults);
     syntax::bounds(file).map_err(|fault| faults(vec![fault]))?;
     let parsed = syntax::parse(&text).map_err(faults)?;
-    let reader = Reader::new(environment);
+    let reader = Reader::new(environment, Path::new(name).parent().unwrap_or(Path::new("")));
     parsed.faults.into_iter().for_each(|fault| reader.tell(fault));
     let document = document::file(kinds).read(&Item::whole(&parsed.root, &reader));
     let mut found = reader.into_faults();

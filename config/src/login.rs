@@ -4,8 +4,6 @@
 mod cluster;
 mod listener;
 
-use std::path::PathBuf;
-
 use skein_login::Mechanism;
 use skein_settings::{Text, Words, quoted, text, words};
 
@@ -17,14 +15,6 @@ pub use self::listener::{Here, KeysFrom, ListenerLogin, Tokens};
 /// The mechanisms by their names.
 fn mechanism() -> Words<Mechanism> {
     words(Mechanism::ALL.map(|mechanism| (mechanism.name(), mechanism)))
-}
-
-/// A file that is no PEM file.
-fn file(wanted: &'static str) -> Text<PathBuf> {
-    text(wanted, ".", |text| match text {
-        "" => Err("an empty path".to_owned()),
-        _ => Ok(PathBuf::from(text)),
-    })
 }
 
 /// A free text that says something.

@@ -232,7 +232,7 @@ fn read(file: &[u8]) -> Result<HashMap<String, User>, Wrong> {
         Wrong::new(text, vec![Fault::new(error.message(), at, "write it as TOML has it")])
     })?;
     let root = Spanned::new(0..0, DeValue::Table(root.into_inner()));
-    let reader = Reader::new(&|_: &str| Err(std::env::VarError::NotPresent));
+    let reader = Reader::new(&|_: &str| Err(std::env::VarError::NotPresent), "");
     let found = users().read(&Item::whole(&root, &reader));
     let mut faults = reader.into_faults();
     let mut users = HashMap::new();

@@ -31,6 +31,7 @@ pub use toml::Spanned;
 pub use value::either::{Either, either};
 pub use value::list::{List, Named, list, named};
 pub use value::number::{Integer, integer};
+pub use value::path::{FilePath, path};
 pub use value::quantity::{Size, Time, show_size, size, time};
 pub use value::secret::{Secrecy, secret};
 pub use value::text::{Text, Words, text, words};

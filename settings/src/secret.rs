@@ -80,6 +80,14 @@ impl SecretSource {
         if text.is_empty() { Err(format!("{name} is empty")) } else { Ok(Secret::new(text)) }
     }
 
+    /// The same, with another path to its file.
+    pub(crate) fn map_path(self, map: impl FnOnce(PathBuf) -> PathBuf) -> Self {
+        match self {
+            Self::Text(secret) => Self::Text(secret),
+            Self::File(path) => Self::File(map(path)),
+        }
+    }
+
     /// A text as it stands in a file of settings, with `${NAME}` replaced. No error repeats it.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         match text.strip_prefix(FILE) {

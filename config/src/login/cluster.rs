@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use skein_login::Mechanism;
-use skein_settings::{Fault, SecretSource, Spanned, Table, Text, fields, named, quoted, secret, text, words};
+use skein_settings::{Fault, SecretSource, Spanned, Table, Text, fields, named, path, quoted, secret, text, words};
 
-use super::{file, mechanism, name, web};
+use super::{mechanism, name, web};
 
 /// How Skein logs in at a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,7 +206,7 @@ fn given(table: &mut Table<'_>) -> Option<Given> {
     );
     let ca = table.optional(
         "token-endpoint-ca",
-        file("the path of a PEM file"),
+        path("the path of a PEM file"),
         "A PEM file with the certificates that are trusted at `token-endpoint`; those of the system unless set.",
     );
     let client_id = table.optional("client-id", name("a client's id"), "Who asks for tokens.");

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use skein_login::Mechanism;
-use skein_settings::{Fault, Spanned, Table, Text, Written, either, fields, list, text, time, words};
+use skein_settings::{
+    Fault, Item, Shape, Spanned, Table, Text, Value, Written, either, fields, list, path, time, words,
+};
 
-use super::{file, mechanism, name, web};
+use super::{mechanism, name, web};
 
 /// How clients of a listener log in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +77,7 @@ fn here(table: &mut Table<'_>) -> Option<ListenerLogin> {
     );
     let users = table.optional(
         "users",
-        file("the path of a file that `skein user add` makes, such as \"users.toml\""),
+        path("the path of a file that `skein user add` makes, such as \"users.toml\""),
         "The file of users, made by `skein user add`: salted hashes, no passwords. A change of it holds for whoever logs in \
          next. Needed for PLAIN and SCRAM, but where `clients = \"pass-on\"` has the cluster judge passwords.",
     );
@@ -117,13 +119,13 @@ fn here(table: &mut Table<'_>) -> Option<ListenerLogin> {
 fn tokens(table: &mut Table<'_>) -> Option<Tokens> {
     let keys = table.required(
         "keys",
-        keys(),
+        Keys,
         "Where the issuer's keys are, a JSON Web Key Set: `\"https://…\"` or `\"file:PATH\"`. They are looked at again every few \
          minutes, and when a token names a key that is not among them, every few seconds at most.",
     );
     let ca = table.optional(
         "ca",
-        file("the path of a PEM file"),
+        path("the path of a PEM file"),
         "A PEM file with the certificates that are trusted where the keys are asked for; those of the system unless set.",
     );
     let issuer = table.required(
@@ -167,12 +169,28 @@ fn tokens(table: &mut Table<'_>) -> Option<Tokens> {
 }
 
 /// Where keys are.
-fn keys() -> Text<KeysFrom> {
-    text("an address of the web, `\"https://…\"`, or `\"file:PATH\"`", "^(https?://|file:)", |text| {
-        match text.strip_prefix("file:") {
+struct Keys;
+
+const FILE: &str = "file:";
+
+impl Value for Keys {
+    type Out = KeysFrom;
+
+    fn shape(&self) -> Shape {
+        Shape::Plain { schema: Shape::text("^(https?://|file:)"), range: String::new() }
+    }
+
+    fn wanted(&self) -> String {
+        "an address of the web, `\"https://…\"`, or `\"file:PATH\"`".to_owned()
+    }
+
+    fn read(&self, item: &Item<'_>) -> Option<KeysFrom> {
+        let text = item.text(&self.wanted())?;
+        let read = match text.strip_prefix(FILE) {
             Some("") => Err("an empty path".to_owned()),
-            Some(path) => Ok(KeysFrom::File(PathBuf::from(path))),
-            None => web(text).map(|()| KeysFrom::Web(text.to_owned())),
-        }
-    })
+            Some(path) => Ok(KeysFrom::File(item.path(path))),
+            None => web(&text).map(|()| KeysFrom::Web(text.to_string())),
+        };
+        read.map_err(|what| item.fault(what, format!("write {}", self.wanted()))).ok()
+    }
 }

@@ -29,6 +29,7 @@ impl Value for Secrecy {
 
     fn read(&self, item: &Item<'_>) -> Option<SecretSource> {
         let text = item.text(&self.wanted())?;
-        SecretSource::parse(&text).map_err(|what| item.fault(what, format!("write {}", self.wanted()))).ok()
+        let parsed = SecretSource::parse(&text).map_err(|what| item.fault(what, format!("write {}", self.wanted())));
+        parsed.ok().map(|source| source.map_path(|path| item.path(&path.to_string_lossy())))
     }
 }
