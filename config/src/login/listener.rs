@@ -4,9 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use skein_login::Mechanism;
-use skein_settings::{
-    Fault, Item, Shape, Spanned, Table, Text, Value, Written, either, fields, list, path, time, words,
-};
+use skein_settings::{Fault, Item, Shape, Spanned, Table, Value, Written, either, fields, list, path, time, words};
 
 use super::{mechanism, name, web};
 
