@@ -49,7 +49,7 @@ pub use keys::{Keys, MOST_BYTES as MOST_KEYS_BYTES};
 pub use mechanism::Mechanism;
 pub use name::{MOST_NAME, MOST_PASSWORD, name, password};
 pub use stored::{ITERATIONS, Stored, USUAL_ITERATIONS};
-pub use token::{MOST_TOKEN, TokenFault, TokenRules};
+pub use token::{MOST_TOKEN, TokenFault, TokenRules, end_of};
 pub use users::{Added, Decoys, Listed, MOST_BYTES as MOST_USERS_BYTES, User, UserFile, Users, Wrong};
 pub use why::Why;
 

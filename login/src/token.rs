@@ -206,6 +206,16 @@ fn verified(token: &str, algorithm: Algorithm, key: &DecodingKey) -> Result<Valu
     Ok(decoded.claims)
 }
 
+/// When a token ends, as it says itself, unverified: for whoever has got it and has to be there with a newer one in time.
+/// `None`: it is no JWT, or does not say.
+pub fn end_of(token: &str) -> Option<SystemTime> {
+    if token.len() > MOST_TOKEN {
+        return None;
+    }
+    let claims: Value = jsonwebtoken::dangerous::insecure_decode_claims(token).ok()?;
+    claims.get("exp").and_then(instant)
+}
+
 /// A time of a claim: seconds since 1970, perhaps with a fraction, which is cut.
 fn instant(claim: &Value) -> Option<SystemTime> {
     let whole = match claim.as_u64() {

@@ -262,3 +262,12 @@ fn without_an_id_two_keys_that_fit_are_one_too_many() {
     assert_eq!(rules().judge(&nameless, &keys, now()), Err(TokenFault::AnotherKey));
     assert!(rules().judge(&signed(&claims()), &keys, now()).is_ok());
 }
+
+#[test]
+fn the_end_of_a_token_is_read_without_a_key() {
+    assert_eq!(end_of(&signed(&claims())), Some(now() + Duration::from_secs(300)));
+    assert_eq!(end_of(&signed(&with("exp", json!(null)))), None);
+    for opaque in ["", "opaque", "a.b.c", &"a.".repeat(MOST_TOKEN)] {
+        assert_eq!(end_of(opaque), None);
+    }
+}
