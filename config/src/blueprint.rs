@@ -97,8 +97,8 @@ pub struct Listener {
 pub struct Names {
     /// Each name; `None`: the bootstrap address.
     pub all: Vec<(Arc<str>, Option<VirtualNodeId>)>,
-    /// As the file has them, for those who ask what would be right.
-    pub shown: Vec<Arc<str>>,
+    /// As the file has them, for those who ask what would be right: that of the bootstrap address, and that of nodes.
+    pub shown: [Arc<str>; 2],
 }
 
 impl Listener {

@@ -16,6 +16,7 @@ use crate::blueprint::{self, Names};
 use crate::document::Listener;
 use crate::login::{Clients, Here, ListenerLogin};
 use crate::sni::Pattern;
+use crate::tls::{ClientCertificate, ListenerTls};
 
 /// The virtual cluster of a listener.
 pub(crate) struct Owner<'o> {
@@ -52,7 +53,7 @@ impl Claims {
         &mut self, owner: &Owner<'_>, name: &str, declared: &Listener,
     ) -> Option<blueprint::Listener> {
         let Listener { bind: _, addressing, login, proxy, tls } = declared;
-        self.login(owner, login);
+        self.login(owner, login, tls.as_ref());
         let whose: Arc<str> = format!("listener {} of virtual cluster {}", quoted(name), quoted(owner.name)).into();
         let places = match addressing {
             Addressing::Ports { advertise, ports } => self.by_port(owner, declared, (advertise, ports), &whose)?,
@@ -130,7 +131,7 @@ impl Claims {
             hosts.push((Arc::clone(&name), nodes.span()));
             all.push((name, Some(node)));
         }
-        let shown = vec![Arc::clone(&first.shown), Arc::clone(&nodes.get_ref().shown)];
+        let shown = [Arc::clone(&first.shown), Arc::clone(&nodes.get_ref().shown)];
         Places { binds: vec![(bind, None)], addresses, names: Some(Names { all, shown }), hosts }
     }
 
@@ -167,7 +168,7 @@ impl Claims {
     }
 
     /// What a listener's login and those at its clusters mean together.
-    fn login(&mut self, owner: &Owner<'_>, login: &Spanned<ListenerLogin>) {
+    fn login(&mut self, owner: &Owner<'_>, login: &Spanned<ListenerLogin>, tls: Option<&Spanned<ListenerTls>>) {
         let at = login.span();
         let mut fault = |what: String, right: &str| self.faults.push(Fault::new(what, at.clone(), right));
         let clients = |cluster: &blueprint::Cluster| cluster.login.as_ref().map(|login| login.clients);
@@ -189,7 +190,10 @@ impl Claims {
                 }
             }
             ListenerLogin::None => {
-                for (cluster, _) in of_clients {
+                // Who has shown a certificate has a principal, and nothing that could be passed on.
+                let has_names = tls.is_some_and(|tls| tls.get_ref().client_certificate != ClientCertificate::None);
+                let is_unspoken = |clients: &Clients| !has_names || *clients == Clients::PassOn;
+                for (cluster, _) in of_clients.into_iter().filter(|(_, clients)| is_unspoken(clients)) {
                     let what = format!(
                         "cluster {} is spoken to as the client, and clients do not log in here",
                         quoted(&cluster.name)

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use skein_login::{Mapping, Source};
 use skein_settings::{Fault, Spanned, Table, Text, fields, list, nearest, quoted, text, words};
 
 /// A file that is named in the configuration, with the place of its name. A relative path begins at the folder of the
@@ -74,7 +75,7 @@ pub enum ClientCertificate {
 }
 
 /// TLS of a listener.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ListenerTls {
     /// The certificate, and those that lead from it to a root.
     pub certificate: NamedFile,
@@ -84,8 +85,8 @@ pub struct ListenerTls {
     pub client_ca: Option<NamedFile>,
     /// Whether clients show a certificate.
     pub client_certificate: ClientCertificate,
-    /// Rules that make a principal of a client's certificate, in order.
-    pub principal: Vec<Spanned<String>>,
+    /// Whose a client's certificate is.
+    pub principal: Mapping,
     /// What may be agreed on.
     pub agreed: Agreed,
 }
@@ -217,7 +218,17 @@ fn listener_keys(table: &mut Table<'_>) -> Option<ListenerTls> {
     let principal = table.optional(
         "principal",
         list(1, text("a rule that makes a principal of a certificate", ".", |text| Ok(text.to_owned()))),
-        "Rules that make a principal of a client's certificate; the first that fits is used. Its subject unless set.",
+        "Rules that make a principal of a name in a client's certificate, as Kafka's `ssl.principal.mapping.rules` has them: \
+         `\"RULE:^CN=([^,]+).*$/$1/L\"`, `\"DEFAULT\"`. The first that fits is used; if none does, the client is refused. The \
+         name as it is unless set.",
+    );
+    let source = table.or(
+        "principal-from",
+        words([("subject", Source::Subject), ("dns", Source::Dns), ("uri", Source::Uri), ("email", Source::Email)]),
+        Source::Subject,
+        "The name in a client's certificate that is its principal, or that the rules look at: `\"subject\"`, as Kafka writes \
+         it, or the first of its alternative names that is a `\"dns\"` name, a `\"uri\"` such as a SPIFFE id, or an `\"email\"` \
+         address.",
     );
     let agreed = agreed(table);
     let (client_ca, client_certificate, principal) = (client_ca?, client_certificate?, principal?);
@@ -235,6 +246,17 @@ fn listener_keys(table: &mut Table<'_>) -> Option<ListenerTls> {
         )),
         (true, Some(_)) | (false, None) => {}
     }
+    let rules: Vec<_> = principal.iter().flat_map(Spanned::get_ref).collect();
+    let texts: Vec<_> = rules.iter().map(|rule| rule.get_ref().as_str()).collect();
+    let mapping = Mapping::new(source?.into_inner(), &texts).unwrap_or_else(|(place, what)| {
+        let at = rules.get(place).map_or(0..0, |rule| rule.span());
+        table.tell(Fault::new(
+            what,
+            at,
+            "write `RULE:PATTERN/REPLACEMENT/`, with L or U behind it or not, or `DEFAULT`",
+        ));
+        Mapping::default()
+    });
     if let (false, Some(principal)) = (asks, &principal) {
         let what = "`principal` is about certificates of clients, which are not asked for one";
         table.tell(Fault::new(what, principal.span(), "ask for them with `client-certificate`, or leave it out"));
@@ -244,7 +266,7 @@ fn listener_keys(table: &mut Table<'_>) -> Option<ListenerTls> {
         key: key?,
         client_ca,
         client_certificate: client_certificate.into_inner(),
-        principal: principal.map(Spanned::into_inner).unwrap_or_default(),
+        principal: mapping,
         agreed: agreed?,
     })
 }

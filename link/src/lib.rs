@@ -25,6 +25,7 @@ mod race;
 pub mod socket;
 pub mod speaker;
 mod stream;
+pub mod tls;
 mod tokens;
 
 pub use asker::{Asker, Known};
