@@ -6,6 +6,8 @@ pub mod client;
 pub mod cluster;
 pub mod fake;
 pub mod http;
+pub mod issuer;
+pub mod pki;
 pub mod ports;
 pub mod process;
 pub mod raw;

@@ -29,6 +29,8 @@ var scenarios = map[string]func(*session) result{
 	"transactions": transactions,
 	"admin":        admin,
 	"share":        share,
+	"login":        login,
+	"connect":      connect,
 }
 
 func main() {

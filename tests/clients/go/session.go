@@ -53,7 +53,7 @@ func (s *session) client(options ...kgo.Opt) *kgo.Client {
 	defaults := []kgo.Opt{
 		kgo.SeedBrokers(s.bootstrap...), kgo.MetadataMinAge(50 * time.Millisecond), kgo.FetchMaxWait(100 * time.Millisecond),
 	}
-	return must(kgo.NewClient(append(defaults, options...)...))
+	return must(kgo.NewClient(append(append(defaults, security()...), options...)...))
 }
 
 // producer writes to the partition that a record says.

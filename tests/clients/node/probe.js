@@ -19,6 +19,8 @@ const SCENARIOS = {
   transactions: require('./transactions').run,
   admin: require('./admin').run,
   share: require('./newer').share,
+  login: require('./connect').login,
+  connect: require('./connect').run,
 }
 
 async function main([name, ...others]) {

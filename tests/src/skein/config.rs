@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::{
     cluster::{Cluster, Security},
@@ -45,6 +45,7 @@ pub fn config(cluster: &Cluster, form: Form) -> Result<String> {
     let login = match cluster.spec().security() {
         Security::Open => "none",
         Security::Sasl => "relay",
+        Security::Guarded => bail!("a guarded cluster wants TLS and a login of Skein's own"),
     };
     let mut text = String::new();
     let _ = write!(

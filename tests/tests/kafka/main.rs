@@ -7,5 +7,6 @@ mod chaos;
 mod kit;
 mod login;
 mod scenarios;
+mod secured;
 mod stage;
 mod table;

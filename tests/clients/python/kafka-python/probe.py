@@ -4,6 +4,7 @@ import importlib
 import sys
 from functools import partial
 
+import connect
 import groups
 import idempotent
 import newer
@@ -29,6 +30,8 @@ def main(name, *arguments):
         "transactions": transactions.run,
         "admin": admin.run,
         "share": newer.share,
+        "login": connect.login,
+        "connect": connect.run,
     }
     program.run(list(arguments), scenarios, partial(Session, library))
 

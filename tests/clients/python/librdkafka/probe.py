@@ -5,6 +5,7 @@ import sys
 import confluent_kafka
 
 import admins
+import connect
 import groups
 import idempotent
 import load
@@ -28,6 +29,7 @@ SCENARIOS = {
     "admin": admins.run,
     "share": share.run,
     "login": login.run,
+    "connect": connect.run,
     "produce-load": load.produce,
     "drain": load.drain,
 }

@@ -31,6 +31,7 @@ public final class Probe {
             Map.entry("admin", Admins::run),
             Map.entry("share", Share::run),
             Map.entry("login", Probe::login),
+            Map.entry("connect", Connect::run),
             Map.entry("produce-load", Load::produce),
             Map.entry("drain", Load::drain)));
 
