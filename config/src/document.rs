@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::ops::RangeInclusive;
-use std::sync::Arc;
 
 use skein_filters::Address;
 use skein_routing::declared::{DeclaredRouter, DeclaredTarget, target};
 use skein_routing::kind::Registry;
 use skein_settings::{Spanned, Table, Value, fields, list, named};
 
+use crate::addressing::{Addressing, ProxyProtocol, addressing, proxy_protocol};
 use crate::limits::{self, DeclaredLimits, DeclaredMemory};
 use crate::login::{self, ClusterLogin, ListenerLogin};
 use crate::process::{self, Connections, DeclaredAdmin, Process};
+use crate::tls::{self, ClusterTls, ListenerTls};
 use crate::values::{self, NodeList};
 
 /// What has a name in the file; `None`: it has a fault, which has been told.
@@ -47,6 +47,8 @@ pub struct Cluster {
     pub addresses: Named<Address>,
     /// How Skein logs in.
     pub login: Option<Spanned<ClusterLogin>>,
+    /// TLS towards its brokers.
+    pub tls: Option<ClusterTls>,
 }
 
 /// What clients see. `None`: it has a fault, which has been told, and which is none of the other keys.
@@ -67,12 +69,14 @@ pub struct VirtualCluster {
 pub struct Listener {
     /// The bootstrap address that is bound.
     pub bind: Spanned<SocketAddr>,
-    /// The host that clients are told.
-    pub advertise: Spanned<Arc<str>>,
-    /// One port per node.
-    pub ports: Spanned<RangeInclusive<u16>>,
+    /// How clients say which node they mean.
+    pub addressing: Addressing,
     /// How clients log in.
     pub login: Spanned<ListenerLogin>,
+    /// Whether connections begin with a header of the PROXY protocol.
+    pub proxy: ProxyProtocol,
+    /// TLS towards its clients.
+    pub tls: Option<Spanned<ListenerTls>>,
 }
 
 /// A whole file.
@@ -124,8 +128,10 @@ fn cluster(table: &mut Table<'_>) -> Option<Cluster> {
     );
     let login = fields("a login", "a table `[clusters.NAME.login]`", login::cluster);
     let login = table.optional("login", login, "How Skein logs in; it does not unless this is there.");
+    let tls = tls::cluster(table);
     Some(Cluster {
         login: login?,
+        tls: tls?,
         bootstrap: bootstrap?.into_inner().into_iter().map(Spanned::into_inner).collect(),
         nodes: nodes?.into_inner(),
         addresses: addresses?.map(Spanned::into_inner).unwrap_or_default(),
@@ -163,17 +169,7 @@ fn listener(table: &mut Table<'_>) -> Option<Listener> {
         "The IP address and port of the bootstrap address: `\"0.0.0.0:9092\"`. The ports of the nodes are bound on the same \
          IP address.",
     );
-    let advertise = table.required(
-        "advertise",
-        values::advertised(),
-        "The host that clients are told, a name or an address that leads here. Not a wildcard such as `0.0.0.0`.",
-    );
-    let ports = table.required(
-        "ports",
-        values::ports(),
-        "A range `\"9101-9199\"`: its first port is that of the first node in `nodes`, and so on. It may be longer than \
-         needed; what is not used is not bound.",
-    );
+    let addressing = addressing(table);
     let login = table.or(
         "login",
         login::listener(),
@@ -182,5 +178,7 @@ fn listener(table: &mut Table<'_>) -> Option<Listener> {
          to the one cluster, which judges them; each client then has one link, and Skein asks the cluster nothing for itself. A \
          table with `mechanisms`: Skein judges logins itself. Before a login only ApiVersions and SASL pass.",
     );
-    Some(Listener { bind: bind?, advertise: advertise?, ports: ports?, login: login? })
+    let proxy = proxy_protocol(table);
+    let tls = tls::listener(table);
+    Some(Listener { bind: bind?, addressing: addressing?, login: login?, proxy: proxy?, tls: tls? })
 }

@@ -8,6 +8,7 @@
 //! Invariants: after compilation no string names a cluster or a router; every fault is reported, not the first; a fault says
 //! where, what, and what would be right. Whatever the bytes are, they are answered in bounded time and without a panic.
 
+mod addressing;
 pub mod blueprint;
 mod compile;
 pub mod declared;
@@ -19,14 +20,17 @@ pub mod login;
 mod manual;
 pub mod process;
 mod report;
+pub mod sni;
 mod syntax;
+pub mod tls;
 mod values;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use skein_routing::kind::Registry;
 use skein_settings::{Environment, Fault, Item, Reader, Value};
 
+pub use addressing::{Addressing, ProxyMode, ProxyProtocol};
 pub use blueprint::Blueprint;
 pub use declared::Declared;
 pub use document::Document;
@@ -51,6 +55,18 @@ pub struct Configuration {
     pub admin: process::Admin,
     /// Bounds of connections.
     pub connections: process::Connections,
+    /// Where relative paths in it begin.
+    pub folder: PathBuf,
+    /// Its name and its text, for faults that are found later.
+    source: (String, String),
+}
+
+impl Configuration {
+    /// The report of faults that were found in what it names: its texts, files and addresses.
+    pub fn faults(&self, found: Vec<Fault>) -> Faults {
+        let (name, text) = &self.source;
+        Faults::new(name, text, found)
+    }
 }
 
 /// Reads and compiles a configuration. `name`: its path, which faults call it by and relative paths in it begin beside; `file`: its bytes; `environment`: where `${NAME}`
@@ -73,8 +89,19 @@ pub fn load(name: &str, file: &[u8], kinds: &Registry, environment: Environment<
             let mut written = declared::plain(parsed.root.get_ref());
             let declared = Declared::of(&written);
             document::file(kinds).shape().hide(&mut written);
+            let folder = Path::new(name).parent().map(Path::to_path_buf).unwrap_or_default();
+            let source = (name.to_owned(), text.to_string());
             let Document { process, admin, connections, .. } = document;
-            return Ok(Configuration { blueprint, written, declared, process, admin: admin.into(), connections });
+            return Ok(Configuration {
+                blueprint,
+                written,
+                declared,
+                process,
+                admin: admin.into(),
+                connections,
+                folder,
+                source,
+            });
         }
         Ok(_) => {}
         Err(more) => found.extend(more),

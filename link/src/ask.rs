@@ -31,7 +31,7 @@ pub(crate) async fn exchange(stream: &mut Stream, correlation: i32, frame: &[u8]
     stream.flush().await?;
     let signed = stream.read_i32().await?;
     let length = u32::try_from(signed).ok().filter(|length| (4..=MOST_ANSWER).contains(length));
-    let length = length.ok_or(Failure::Length(signed))?;
+    let length = length.ok_or(if is_alert(signed) { Failure::SpeaksTls } else { Failure::Length(signed) })?;
     let mut answer = BytesMut::new();
     let mut limited = stream.take(u64::from(length));
     // It grows with what arrives, never by what is claimed.
@@ -44,6 +44,11 @@ pub(crate) async fn exchange(stream: &mut Stream, correlation: i32, frame: &[u8]
         Some(found) if i32::from_be_bytes(*found) == correlation => Ok(answer.freeze()),
         _ => Err(Failure::Correlation),
     }
+}
+
+/// Whether what stands in the place of a length is the beginning of an alert of TLS.
+fn is_alert(length: i32) -> bool {
+    matches!(length.to_be_bytes(), [0x15, 0x03, 0x00..=0x04, _])
 }
 
 /// Asks what a broker offers.

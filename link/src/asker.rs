@@ -18,6 +18,7 @@ use crate::health::{self, Answered, Health};
 use crate::inspect::{Depth, Inspected, look};
 use crate::patience::{LONGEST, Resting, rest};
 use crate::speaker::Speaker;
+use crate::tls::ClientTls;
 
 /// The shortest time between two rounds of questions.
 const BETWEEN: Duration = Duration::from_millis(10);
@@ -41,6 +42,7 @@ pub struct Asker {
     cluster: Cluster,
     /// As whom it asks; `None`: without a login.
     speaker: Option<Arc<Speaker>>,
+    tls: Option<Arc<ClientTls>>,
     known: watch::Sender<Known>,
     questions: mpsc::Sender<Need>,
     /// What each broker offered when it was last spoken to.
@@ -54,9 +56,12 @@ pub struct Asker {
 
 impl Asker {
     /// Starts one that asks with Skein's own login, if there is one; its task ends with the last handle to it.
-    pub fn start(cluster: Cluster) -> Arc<Self> {
+    ///
+    /// `tls`: how its brokers are spoken to; `None`: without TLS.
+    pub fn start(cluster: Cluster, tls: Option<Arc<ClientTls>>) -> Arc<Self> {
         let service = cluster.login.as_ref().and_then(|login| login.service.clone());
-        let (asker, waiting) = Self::new(cluster, service.map(|service| Arc::new(Speaker::declared(service))));
+        let (mut asker, waiting) = Self::new(cluster, service.map(|service| Arc::new(Speaker::declared(service))));
+        asker.tls = tls;
         let asker = Arc::new(asker);
         tokio::spawn(health::watch(Arc::downgrade(&asker)));
         tokio::spawn(rounds(Arc::downgrade(&asker), waiting));
@@ -69,7 +74,7 @@ impl Asker {
     pub fn speaking_as(&self, speaker: Arc<Speaker>) -> Arc<Self> {
         let (asker, waiting) = Self::new(self.cluster.clone(), Some(speaker));
         let offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let asker = Arc::new(Self { offers: Mutex::new(offers), ..asker });
+        let asker = Arc::new(Self { offers: Mutex::new(offers), tls: self.tls.clone(), ..asker });
         asker.known.send_modify(|known| known.topology = self.known());
         tokio::spawn(rounds(Arc::downgrade(&asker), waiting));
         asker
@@ -80,6 +85,7 @@ impl Asker {
         let asker = Self {
             cluster,
             speaker,
+            tls: None,
             known: watch::Sender::default(),
             questions,
             offers: Mutex::default(),
@@ -98,6 +104,11 @@ impl Asker {
     /// As whom it asks; `None`: without a login.
     pub fn speaker(&self) -> Option<&Arc<Speaker>> {
         self.speaker.as_ref()
+    }
+
+    /// How its brokers are spoken to; `None`: without TLS.
+    pub(crate) fn tls(&self) -> Option<&ClientTls> {
+        self.tls.as_deref()
     }
 
     /// What is known now.
@@ -199,7 +210,8 @@ impl Asker {
 
     /// One round of questions: the first broker that answers all of them ends it.
     async fn round(&self, depth: Depth) -> Result<(Address, Inspected), Unreached> {
-        dial::at_any(self.candidates(None), |stream| look(stream, depth, self.speaker.as_deref())).await
+        let look = |stream| look(stream, depth, self.speaker.as_deref());
+        dial::at_any(self.candidates(None), self.tls(), look).await
     }
 
     /// A round has ended, and so it went.
@@ -335,7 +347,8 @@ mod tests {
     }
 
     fn cluster(addresses: BTreeMap<RealNodeId, Address>) -> Cluster {
-        Cluster { name: Arc::from("one"), bootstrap: Vec::new(), nodes: Vec::new(), addresses, login: None }
+        let name = Arc::from("one");
+        Cluster { name, bootstrap: Vec::new(), nodes: Vec::new(), addresses, login: None, tls: None }
     }
 
     fn offers(asker: &Asker) -> Option<Offer> {
@@ -382,7 +395,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_pauses_after_rounds_that_failed_grow_and_are_never_alike() {
         // It has no address, so its rounds fail at once.
-        let asker = Asker::start(cluster(BTreeMap::new()));
+        let asker = Asker::start(cluster(BTreeMap::new()), None);
         asker.next(Need::Identity).await;
         let mut pauses = Vec::new();
         for _ in 0..40 {

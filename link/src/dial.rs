@@ -14,6 +14,7 @@ use crate::asker::Asker;
 use crate::failure::Failure;
 use crate::race::{self, ALL};
 use crate::stream::Stream;
+use crate::tls::ClientTls;
 use crate::{ask, login, socket};
 
 /// How long looking a name up may take, and then each of its addresses, to connect and to answer what it is asked.
@@ -137,7 +138,7 @@ async fn dial(asker: &Asker, node: Option<RealNodeId>, whose: Whose) -> Result<L
         };
         Ok((Linked { stream, login }, offer))
     };
-    let (address, (linked, offer)) = at_any(candidates, negotiate).await?;
+    let (address, (linked, offer)) = at_any(candidates, asker.tls(), negotiate).await?;
     asker.offered(&address, offer);
     Ok(linked)
 }
@@ -146,13 +147,15 @@ async fn dial(asker: &Asker, node: Option<RealNodeId>, whose: Whose) -> Result<L
 ///
 /// # Errors
 /// [`Unreached`]: the address that failed last, and what happened there.
-pub(crate) async fn at_any<T, W>(addresses: Vec<Address>, work: impl Fn(Stream) -> W) -> Result<(Address, T), Unreached>
+pub(crate) async fn at_any<T, W>(
+    addresses: Vec<Address>, tls: Option<&ClientTls>, work: impl Fn(Stream) -> W,
+) -> Result<(Address, T), Unreached>
 where
     W: Future<Output = Result<T, Failure>>,
 {
     let work = &work;
     let attempts = addresses.into_iter().map(|address| async move {
-        match at(&address, work).await {
+        match at(&address, tls, work).await {
             Ok(done) => Ok((address, done)),
             Err(why) => Err(Unreached::Address { address, why }),
         }
@@ -165,16 +168,22 @@ where
 ///
 /// # Errors
 /// [`Failure`]: the last one, if there were several.
-pub(crate) async fn at<T, W>(address: &Address, work: impl Fn(Stream) -> W) -> Result<T, Failure>
+pub(crate) async fn at<T, W>(
+    address: &Address, tls: Option<&ClientTls>, work: impl Fn(Stream) -> W,
+) -> Result<T, Failure>
 where
     W: Future<Output = Result<T, Failure>>,
 {
     let named = timeout(ONE_ADDRESS, lookup_host((&*address.host, address.port))).await;
     let sockets = named.map_err(|_| Failure::Late)?.map_err(Failure::Unresolved)?.collect();
-    at_socket(sockets, work).await
+    let under = tls.map(|tls| (tls, &*address.host));
+    at_socket(sockets, under, work).await
 }
 
-async fn at_socket<T, W>(sockets: Vec<SocketAddr>, work: impl Fn(Stream) -> W) -> Result<T, Failure>
+/// `under`: the TLS that is spoken there, and the host that the sockets are of.
+async fn at_socket<T, W>(
+    sockets: Vec<SocketAddr>, under: Option<(&ClientTls, &str)>, work: impl Fn(Stream) -> W,
+) -> Result<T, Failure>
 where
     W: Future<Output = Result<T, Failure>>,
 {
@@ -183,16 +192,23 @@ where
     }
     let work = &work;
     let attempts = sockets.into_iter().map(|socket| async move {
-        let all = async { work(open(socket).await?).await };
+        let all = async {
+            let plain = open(socket).await?;
+            match under {
+                None => work(Stream::Plain(plain)).await,
+                // A broker that wants a certificate says so only after the handshake.
+                Some((tls, host)) => work(tls.connect(host, plain).await?).await.map_err(Failure::under_tls),
+            }
+        };
         timeout(ONE_ADDRESS, all).await.unwrap_or(Err(Failure::Late))
     });
     race::first(attempts).await.map_err(|last| last.unwrap_or(Failure::Late))
 }
 
-async fn open(socket: SocketAddr) -> Result<Stream, Failure> {
+async fn open(socket: SocketAddr) -> Result<TcpStream, Failure> {
     let stream = TcpStream::connect(socket).await?;
     socket::set_up(&stream)?;
-    Ok(Stream::Plain(stream))
+    Ok(stream)
 }
 
 #[cfg(test)]
@@ -218,7 +234,7 @@ mod tests {
         tokio::spawn(async move { live.accept().await.unwrap().0.write_u8(7).await });
         let begun = Instant::now();
         let read = |mut stream: Stream| async move { Ok(stream.read_u8().await?) };
-        assert_eq!(at_socket(vec![mute, mute, refuses, mute, answers], read).await.unwrap(), 7);
+        assert_eq!(at_socket(vec![mute, mute, refuses, mute, answers], None, read).await.unwrap(), 7);
         // Connecting is not enough, and what is mute does not use up the time of the others.
         assert!(begun.elapsed() < ONE_ADDRESS, "{:?}", begun.elapsed());
     }
@@ -228,10 +244,10 @@ mod tests {
         let (gone, refuses) = listener().await;
         drop(gone);
         let nothing = async |_| Ok(());
-        let reason = async |sockets| at_socket(sockets, nothing).await.unwrap_err().reason();
+        let reason = async |sockets| at_socket(sockets, None, nothing).await.unwrap_err().reason();
         assert_eq!(reason(vec![]).await, "no_address");
         assert_eq!(reason(vec![refuses]).await, "refused");
         let nowhere = Address { host: Arc::from("there.is.no.such.name.invalid"), port: 9092 };
-        assert_eq!(at(&nowhere, nothing).await.unwrap_err().reason(), "no_address");
+        assert_eq!(at(&nowhere, None, nothing).await.unwrap_err().reason(), "no_address");
     }
 }

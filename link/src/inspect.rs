@@ -6,6 +6,7 @@ use skein_routing::topology::{Offer, Topology};
 use crate::failure::Failure;
 use crate::speaker::Speaker;
 use crate::stream::Stream;
+use crate::tls::ClientTls;
 use crate::{ask, dial, login};
 
 /// How much can be asked.
@@ -26,12 +27,14 @@ pub struct Inspected {
     pub topology: Topology,
 }
 
-/// Connects to an address and asks; as `speaker`, if that takes a login.
+/// Connects to an address, under TLS if its cluster has it, and asks; as `speaker`, if that takes a login.
 ///
 /// # Errors
 /// [`Failure`]: there was no answer within a few seconds, or it was none.
-pub async fn inspect(address: &Address, depth: Depth, speaker: Option<&Speaker>) -> Result<Inspected, Failure> {
-    dial::at(address, |stream| look(stream, depth, speaker)).await
+pub async fn inspect(
+    address: &Address, tls: Option<&ClientTls>, depth: Depth, speaker: Option<&Speaker>,
+) -> Result<Inspected, Failure> {
+    dial::at(address, tls, |stream| look(stream, depth, speaker)).await
 }
 
 /// Asks on a stream.

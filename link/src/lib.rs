@@ -29,6 +29,7 @@ mod refreshed;
 pub mod socket;
 pub mod speaker;
 mod stream;
+pub mod tls;
 pub mod tokens;
 
 pub use asker::{Asker, Known};

@@ -1,15 +1,15 @@
 //! As whom Skein speaks to a cluster: where what a login is made with comes from, each time anew.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use skein_config::login::{Credentials, TokenFrom};
+use skein_config::login::{self, Credentials, TokenFrom};
 use skein_login::{Credential, Hash, Mechanism};
 use skein_settings::{Secret, SecretSource};
 
-use crate::tokens::Grants;
+use crate::endpoint::Endpoint;
+use crate::files;
+use crate::tls;
+use crate::tokens::{Grant, Shown, TokenOrigin, TokenSource};
 
 /// One who speaks to a cluster.
 #[derive(Debug)]
@@ -25,14 +25,14 @@ pub enum Speaker {
 pub struct Declared {
     credentials: Credentials,
     /// Set where tokens are granted.
-    grants: Option<Grants>,
+    grants: Option<TokenSource>,
 }
 
 impl Speaker {
-    /// One that the file declares.
+    /// One that the file declares; in a runtime of tokio.
     pub fn declared(credentials: Credentials) -> Self {
         let grants = match &credentials {
-            Credentials::Token(TokenFrom::Endpoint(endpoint)) => Some(Grants::new(endpoint.clone())),
+            Credentials::Token(TokenFrom::Endpoint(endpoint)) => grants(endpoint),
             Credentials::Token(TokenFrom::Secret(_)) | Credentials::Password { .. } => None,
         };
         Self::Declared(Declared { credentials, grants })
@@ -64,10 +64,28 @@ impl Speaker {
                 Ok(with_password(*mechanism, username.clone(), read(password.clone()).await?))
             }
             (Credentials::Token(TokenFrom::Secret(token)), _) => Ok(with_token(read(token.clone()).await?)),
-            (Credentials::Token(TokenFrom::Endpoint(_)), Some(grants)) => Ok(with_token(grants.token().await?)),
+            (Credentials::Token(TokenFrom::Endpoint(_)), Some(grants)) => {
+                let token = grants.token().await.map_err(|why| why.to_string())?;
+                Ok(with_token(token.text.clone()))
+            }
             (Credentials::Token(TokenFrom::Endpoint(_)), None) => Err("no token is granted".to_owned()),
         }
     }
+}
+
+/// Who grants tokens. `None`: whom to trust there cannot be read any more, or the address is none; both were looked at when the
+/// configuration was loaded.
+fn grants(declared: &login::Endpoint) -> Option<TokenSource> {
+    let trusted = tls::trusting(declared.ca.as_ref()).ok()?;
+    let endpoint = Endpoint::new(&declared.url, trusted).ok()?;
+    Some(TokenSource::start(TokenOrigin::Grant(Grant {
+        endpoint,
+        client_id: declared.client_id.clone(),
+        client_secret: declared.client_secret.clone(),
+        shown: Shown::Basic,
+        scope: declared.scope.clone(),
+        audience: declared.audience.clone(),
+    })))
 }
 
 fn with_password(mechanism: Mechanism, user: String, password: Secret) -> Credential {
@@ -88,19 +106,6 @@ async fn read(source: SecretSource) -> Result<Secret, String> {
     if let SecretSource::Text(secret) = source {
         return Ok(secret);
     }
-    let reading = tokio::task::spawn_blocking(move || source.read(&|path, most| file(path, most)));
+    let reading = tokio::task::spawn_blocking(move || source.read(&files::read_at_most));
     reading.await.map_err(|_| "the file was not read to its end".to_owned())?
-}
-
-/// At most so many bytes of a plain file: what is none could keep its reader for ever.
-///
-/// # Errors
-/// It cannot be read, or is no plain file.
-pub fn file(path: &Path, most: usize) -> io::Result<Vec<u8>> {
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no plain file"));
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(u64::try_from(most).unwrap_or(u64::MAX)).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use skein_config::blueprint::Cluster;
 use skein_config::login::Clients;
+use skein_link::tls::ClientTls;
 use skein_link::{Asker, Known, Speaker};
 use skein_login::Credential;
 use tokio::sync::watch;
@@ -53,9 +54,9 @@ pub(crate) enum Unspoken {
 
 impl Behind {
     /// Begins to ask the cluster what there is to know.
-    pub(crate) fn new(cluster: Cluster, meters: &Arc<Meters>) -> Self {
+    pub(crate) fn new(cluster: Cluster, tls: Option<Arc<ClientTls>>, meters: &Arc<Meters>) -> Self {
         let series = meters.keep(labels([("cluster", &cluster.name)]));
-        let asker = Asker::start(cluster);
+        let asker = Asker::start(cluster, tls);
         let this = Self {
             meters: Arc::new(BrokerMeters::new(meters, &asker.cluster().name)),
             asker,

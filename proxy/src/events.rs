@@ -3,6 +3,7 @@
 //! Levels by what an operator must do: `error` act now, `warn` act if it goes on, `info` life cycle, `debug` per connection.
 //! Never a password, token, key or record value. `docs/metrics.md` lists them all.
 
+mod arrivals;
 mod clients;
 mod links;
 mod logins;
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use skein_protocol::ids::VirtualNodeId;
 
+pub(crate) use self::arrivals::{FilesRenewed, OutOfDate, Unwelcome, What};
 pub(crate) use self::clients::{Closed, Connection, Ended, HeldBack, Opened, Refused, TurnedAway, Why};
 pub(crate) use self::links::{ClusterAsked, LinkLoss, LinkLost, LinkOpened};
 pub(crate) use self::logins::{LoginEnded, Outcome};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use skein_link::speaker::file;
+use skein_link::files::read_at_most;
 use tokio::sync::watch;
 
 use crate::events::FileRead;
@@ -30,7 +30,8 @@ impl Followed {
     /// It cannot be read, or it is not what it should be.
     pub(crate) fn read<T>(&self, parse: Parse<T>) -> Result<(T, Vec<u8>), String> {
         let name = self.path.display();
-        let bytes = file(&self.path, self.most + 1).map_err(|error| format!("{name} cannot be read: {error}"))?;
+        let bytes =
+            read_at_most(&self.path, self.most + 1).map_err(|error| format!("{name} cannot be read: {error}"))?;
         if bytes.len() > self.most {
             return Err(format!("{name} has more than {} bytes", self.most));
         }

@@ -5,8 +5,9 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use skein_config::blueprint::VirtualCluster;
-use skein_config::login::{Here, ListenerLogin};
-use skein_link::keys::KeySource;
+use skein_config::login::{self as declared, Here, KeysFrom, ListenerLogin};
+use skein_link::keys::{KeyOrigin, KeySource, USUAL_REFRESH};
+use skein_link::{Endpoint, tls};
 use skein_login::{Exchange, Judge, MOST_USERS_BYTES, Mechanism, Step, TokenRules, Tokens, Users};
 use tokio::sync::watch;
 
@@ -19,7 +20,7 @@ pub(crate) struct Gate {
     /// `None`: no password is judged here.
     users: Option<watch::Receiver<Arc<Users>>>,
     /// `None`: no token is judged here.
-    keys: Option<Arc<KeySource>>,
+    keys: Option<KeySource>,
     house: Arc<House>,
 }
 
@@ -51,6 +52,19 @@ pub(crate) fn gates(of: &VirtualCluster, house: &Arc<House>) -> Result<Gates, Un
     of.listeners.iter().map(gate).collect()
 }
 
+/// Where the keys of tokens come from.
+fn keys(tokens: &declared::Tokens) -> Result<KeySource, (&'static str, String)> {
+    let trusted = tls::trusting(tokens.ca.as_ref()).map_err(|fault| ("ca", fault.what))?;
+    let origin = match tokens.keys.get_ref() {
+        KeysFrom::File(path) => KeyOrigin::File(path.clone()),
+        KeysFrom::Web(url) => {
+            let endpoint = Endpoint::new(url, trusted).map_err(|what| ("keys", what))?;
+            KeyOrigin::Endpoint(endpoint, USUAL_REFRESH)
+        }
+    };
+    Ok(KeySource::start(origin))
+}
+
 fn users(file: &[u8]) -> Result<Users, String> {
     Users::parse(file).map_err(|wrong| wrong.to_string())
 }
@@ -67,7 +81,7 @@ impl Gate {
         };
         let keys = match &here.tokens {
             None => None,
-            Some(tokens) => Some(KeySource::open(tokens).map_err(|what| ("keys", what))?),
+            Some(tokens) => Some(keys(tokens)?),
         };
         Ok(Self { here, users, keys, house: Arc::clone(house) })
     }
@@ -98,7 +112,7 @@ impl Gate {
             scopes: declared.scopes.clone(),
             clock_skew: declared.skew,
         };
-        Some(Tokens { rules, keys: keys.now() })
+        Some(Tokens { rules, keys: keys.keys() })
     }
 
     /// Judges a step, beside those who must not wait. `None`: it could not be judged.
@@ -115,8 +129,10 @@ impl Gate {
         };
         match step {
             Step::WantsKeys(waiting) => {
-                let keys = self.keys.as_ref()?.newer().await?;
-                Some(waiting.resume(SystemTime::now(), &keys))
+                let source = self.keys.as_ref()?;
+                let keys = source.newer().await;
+                // Without an answer from who has the keys nobody can say that there is none of that name.
+                source.failure().is_none().then(|| waiting.resume(SystemTime::now(), &keys))
             }
             judged @ (Step::Challenge(..) | Step::Done(..) | Step::Failed(_)) => Some(judged),
         }

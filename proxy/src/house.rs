@@ -11,9 +11,11 @@ use skein_routing::budget::Budget;
 use tokio::sync::Semaphore;
 
 use crate::admission::Descriptors;
+use crate::arrival::Seats;
 use crate::behind::Behind;
 use crate::meters::{Labels, Meters, dropped_log_lines, labels};
 use crate::pool::Pool;
+use crate::renewals::Renewals;
 use crate::roll::Roll;
 use crate::tenant::Tenant;
 use crate::tries::Tries;
@@ -26,6 +28,10 @@ pub(crate) struct House {
     pub(crate) answers: Arc<Budget>,
     pub(crate) descriptors: Arc<Descriptors>,
     pub(crate) tries: Tries,
+    /// Seats of clients that are on their way in.
+    pub(crate) seats: Arc<Seats>,
+    /// What was made of files, and is looked at as long as it is in use.
+    pub(crate) renewals: Arc<Renewals>,
     /// What those see who are nobody: the same as long as the process lives.
     pub(crate) decoys: Decoys,
     /// As many passwords are hashed at once as there are processors: a flood of logins waits in turn, and nobody else does.
@@ -71,6 +77,8 @@ impl House {
             answers: Budget::new(memory.answers),
             descriptors: Descriptors::new(),
             tries: Tries::default(),
+            seats: Seats::new(),
+            renewals: Arc::default(),
             decoys,
             hashing: Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(1, NonZeroUsize::get))),
             settings: RwLock::new(Arc::new(settings)),

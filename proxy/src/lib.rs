@@ -14,6 +14,7 @@
 mod admin;
 mod admission;
 pub mod app;
+mod arrival;
 mod behind;
 pub mod command;
 #[cfg(feature = "demo")]
@@ -32,6 +33,7 @@ pub mod meters;
 mod outbox;
 pub mod picture;
 mod pool;
+mod renewals;
 mod roll;
 mod session;
 mod source;

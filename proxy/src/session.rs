@@ -29,12 +29,14 @@ use self::login::Entry;
 use self::peer::{Moved, Peer};
 use self::renewing::Renewal;
 use crate::admission::Guest;
+use crate::arrival::stranger;
 use crate::events::{Closed, Connection, Ended, LinkLoss, Refused};
 use crate::frames::Frames;
 use crate::house::House;
 use crate::listen::Entrance;
 use crate::roll::Place;
 use crate::source::Source;
+use crate::tenant::Askers;
 
 /// Whose bytes are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,12 +75,14 @@ pub(crate) struct Session {
     /// Where one stands in what the client sends.
     requests: Frames,
     intake: Intake,
+    /// Whether the first bytes of the client have been looked at.
+    has_heard: bool,
     /// Whether the virtual cluster ends, too, if the connection does.
     is_drained: bool,
     clock: Clock,
     _guest: Guest,
     /// Who asks each cluster for this client, and whose login its links have.
-    askers: Vec<(ClusterIndex, Arc<Asker>)>,
+    askers: Askers,
     entry: Entry,
     lanes: Vec<Option<Peer>>,
     /// Where each lane leads.
@@ -101,10 +105,13 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn new(
-        connection: Connection, guest: Guest, entrance: Arc<Entrance>, engine: Engine, stream: Stream,
+        connection: Connection, guest: Guest, entrance: Arc<Entrance>, engine: Engine, stream: Stream, askers: Askers,
     ) -> Self {
         let now = Instant::now();
+        // Under TLS there is none who speaks TLS by mistake.
+        let has_heard = matches!(stream, Stream::Tls(_));
         Self {
+            has_heard,
             house: Arc::clone(&entrance.house),
             place: entrance.tenant.roll.enter(connection.number),
             connection,
@@ -115,7 +122,7 @@ impl Session {
             is_drained: false,
             clock: Clock::new(entrance.house.settings(), now),
             _guest: guest,
-            askers: entrance.tenant.askers(),
+            askers,
             entry: Entry::default(),
             lanes: Vec::new(),
             destinations: Vec::new(),
@@ -226,6 +233,12 @@ impl Session {
         let Some(most) = self.intake.most(&self.requests) else { return Poll::Pending };
         match self.client.poll_source(most, &self.house.pool, cx) {
             Poll::Ready(Ok(bytes)) => {
+                if !std::mem::replace(&mut self.has_heard, true)
+                    && let Some(what) = stranger(self.client.source.input())
+                {
+                    self.end(Ended::Stranger(what));
+                    return Poll::Ready(());
+                }
                 let (meters, mut has_asked) = (&self.entrance.meters, false);
                 self.requests.pass(self.client.source.last(bytes), |head| {
                     has_asked = true;

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use skein_config::blueprint::VirtualCluster;
+use skein_config::blueprint::{Names, VirtualCluster};
 use skein_link::Asker;
+use skein_link::tls::Material;
 use skein_login::Credential;
 use skein_protocol::ids::VirtualNodeId;
 use skein_routing::engine::Need;
@@ -13,6 +14,7 @@ use skein_routing::graph::{Door, LoginMode};
 use skein_routing::topology::ClusterIndex;
 
 use crate::admission::{GuestBook, Guests};
+use crate::arrival::Named;
 use crate::behind::{Behind, Unspoken};
 use crate::events::Unlisted;
 use crate::gate::Gates;
@@ -21,8 +23,29 @@ use crate::listen::Entrance;
 use crate::meters::{ClientMeters, Kept, Meters, labels};
 use crate::roll::Roll;
 
-/// A listener: its name, what it binds, who is connected.
-pub(crate) type Listening = (Arc<str>, Vec<SocketAddr>, Arc<Guests>);
+/// A listener: its name, what it binds, the names that lead to it there if others share the address, who is connected.
+pub(crate) type Listening = (Arc<str>, Vec<SocketAddr>, Vec<Arc<str>>, Arc<Guests>);
+
+/// Who asks each cluster.
+pub(crate) type Askers = Vec<(ClusterIndex, Arc<Asker>)>;
+
+/// An entrance: the address that it is at, and the name that leads to it there, if there are several.
+pub(crate) type Entered = (SocketAddr, Option<Named>, Arc<Entrance>);
+
+/// Where the entrances of a listener are, and the nodes that they are for.
+fn places(
+    binds: Vec<(SocketAddr, Option<VirtualNodeId>)>, names: Option<Names>,
+) -> Vec<(SocketAddr, Option<Named>, Option<VirtualNodeId>)> {
+    let by_port = |binds: Vec<(SocketAddr, _)>| binds.into_iter().map(|(address, at)| (address, None, at)).collect();
+    let Some(Names { all, shown }) = names else { return by_port(binds) };
+    let [bootstrap, nodes] = shown;
+    let Some((address, _)) = binds.first().copied() else { return Vec::new() };
+    let place = |(name, at): (Arc<str>, Option<VirtualNodeId>)| {
+        let pattern = Arc::clone(if at.is_none() { &bootstrap } else { &nodes });
+        (address, Some(Named { name, pattern }), at)
+    };
+    all.into_iter().map(place).collect()
+}
 
 /// What the connections of one virtual cluster share.
 pub(crate) struct Tenant {
@@ -41,8 +64,9 @@ pub(crate) struct Tenant {
 impl Tenant {
     /// A tenant and its entrances, by address. `served`: the clusters of the file; `guests`: whom former forms let in.
     pub(crate) fn compiled(
-        (cluster, gates): (VirtualCluster, Gates), served: &[Arc<Behind>], house: &Arc<House>, guests: &mut GuestBook,
-    ) -> (Arc<Self>, Vec<(SocketAddr, Arc<Entrance>)>) {
+        (cluster, gates, tls): (VirtualCluster, Gates, &Material), served: &[Arc<Behind>], house: &Arc<House>,
+        guests: &mut GuestBook,
+    ) -> (Arc<Self>, Vec<Entered>) {
         let clusters = cluster.target.clusters();
         let known = clusters.iter().filter_map(|index| Some((*index, Arc::clone(served.get(usize::from(index.0))?))));
         let listeners: Vec<Listening> = cluster
@@ -50,7 +74,8 @@ impl Tenant {
             .iter()
             .map(|listener| {
                 let addresses = listener.binds.iter().map(|(address, _)| *address).collect();
-                (Arc::clone(&listener.name), addresses, guests.of(&cluster.name, &listener.name))
+                let names = listener.names.iter().flat_map(|names| names.shown.iter().map(Arc::clone)).collect();
+                (Arc::clone(&listener.name), addresses, names, guests.of(&cluster.name, &listener.name))
             })
             .collect();
         let named = ("virtual_cluster", &*cluster.name);
@@ -85,18 +110,22 @@ impl Tenant {
                 answers: Arc::clone(&house.answers),
             });
             let meters = Arc::new(ClientMeters::new(&house.meters, &tenant.name, &listener.name));
-            for (address, at) in listener.binds {
+            let key = (Arc::clone(&tenant.name), Arc::clone(&listener.name));
+            let tls = tls.listeners.get(&key);
+            for (address, named, at) in places(listener.binds, listener.names) {
                 let entrance = Entrance {
                     tenant: Arc::clone(&tenant),
                     listener: Arc::clone(&listener.name),
                     door: Arc::clone(&door),
                     at,
                     gate: gate.clone(),
+                    tls: tls.map(Arc::clone),
+                    proxy: listener.proxy.clone(),
                     house: Arc::clone(house),
                     meters: Arc::clone(&meters),
                     guests: Arc::clone(guests),
                 };
-                entrances.push((address, Arc::new(entrance)));
+                entrances.push((address, named, Arc::new(entrance)));
             }
         }
         (tenant, entrances)
@@ -113,14 +142,14 @@ impl Tenant {
     }
 
     /// Who asks each cluster for those who are not known yet.
-    pub(crate) fn askers(&self) -> Vec<(ClusterIndex, Arc<Asker>)> {
+    pub(crate) fn askers(&self) -> Askers {
         self.behind.iter().map(|(index, behind)| (*index, Arc::clone(&behind.asker))).collect()
     }
 
     /// Who asks each cluster for a principal; see [`Behind::speaking_for`].
     pub(crate) async fn speaking_for(
         &self, principal: &Arc<str>, own: Option<&Credential>,
-    ) -> Result<Vec<(ClusterIndex, Arc<Asker>)>, Unspoken> {
+    ) -> Result<Askers, Unspoken> {
         let mut askers = Vec::new();
         for (index, behind) in &self.behind {
             askers.push((*index, behind.speaking_for(principal, own).await?));

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap_complete::Shell;
 use skein_config::Blueprint;
+use skein_link::tls::Material;
 use skein_routing::kind::Registry;
 
 use super::file::File;
@@ -15,6 +16,14 @@ use crate::explain::Question;
 use crate::live::{self, Weight};
 use crate::picture::Picture;
 
+/// A file, and what it names of TLS, whatever it is needed for.
+fn with_files(file: PathBuf, kinds: &Registry) -> Result<(Blueprint, Material), Wrong> {
+    let (_, configuration) = File::read(file, kinds)?;
+    let loaded = Material::load(&configuration.blueprint, &configuration.folder, |_| true);
+    let material = loaded.map_err(|faults| configuration.faults(faults))?;
+    Ok((configuration.blueprint, material))
+}
+
 fn blueprint(file: PathBuf, kinds: &Registry) -> Result<Blueprint, Wrong> {
     Ok(File::read(file, kinds)?.1.blueprint)
 }
@@ -22,14 +31,17 @@ fn blueprint(file: PathBuf, kinds: &Registry) -> Result<Blueprint, Wrong> {
 /// Says that a file is sound.
 pub(super) fn check(file: PathBuf, kinds: &Registry) -> Result<ExitCode, Wrong> {
     let name = file.display().to_string();
-    blueprint(file, kinds)?;
+    let (_, material) = with_files(file, kinds)?;
+    for warning in material.warnings() {
+        print(&format!("warning: {warning}\n"))?;
+    }
     print(&format!("{name} has no fault\n"))
 }
 
 /// Says what the clusters say of a file that is sound: a fault among that makes the exit status 1.
 pub(super) fn check_live(file: PathBuf, kinds: &Registry) -> Result<ExitCode, Wrong> {
-    let blueprint = blueprint(file, kinds)?;
-    let findings = asking()?.block_on(live::check(&blueprint));
+    let (blueprint, material) = with_files(file, kinds)?;
+    let findings = asking()?.block_on(live::check(&blueprint, &material));
     for finding in &findings {
         print(&format!("{finding}\n"))?;
     }

@@ -37,7 +37,10 @@ impl From<Faults> for Wrong {
 
 impl From<NotServed> for Wrong {
     fn from(not_served: NotServed) -> Self {
-        Self::told(not_served)
+        match not_served {
+            NotServed::Faulty(faults) => Self::from(faults),
+            other => Self::told(other),
+        }
     }
 }
 

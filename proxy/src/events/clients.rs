@@ -8,7 +8,7 @@ use skein_protocol::code::Code;
 use skein_protocol::ids::ApiKey;
 use skein_routing::engine::Reason;
 
-use super::First;
+use super::{First, What};
 use crate::meters::{ClientMeters, Meters};
 
 /// Who a connection is, in every line about it.
@@ -108,6 +108,8 @@ pub(crate) enum Ended {
     Drained,
     /// The same, and something was open on it when the time was over.
     Cut,
+    /// What it began with is no Kafka.
+    Stranger(What),
     /// Skein ended it.
     Reason(Reason),
 }
@@ -124,6 +126,7 @@ impl Ended {
             Self::Old => "most_age",
             Self::Drained => "drained",
             Self::Cut => "drain_timeout",
+            Self::Stranger(what) => what.label(),
             Self::Reason(reason) => reason.label(),
         }
     }
@@ -154,6 +157,10 @@ impl Closed<'_> {
             }
             Ended::Deaf | Ended::Mute | Ended::LeftInside | Ended::Cut => {
                 tracing::warn!(connection = number, %virtual_cluster, listener, %peer, software, reason, open, "connection closed");
+            }
+            Ended::Stranger(what) => {
+                let error = what.words(listener);
+                tracing::warn!(connection = number, %virtual_cluster, listener, %peer, reason, error, "connection closed");
             }
             Ended::Reason(error) => {
                 tracing::warn!(connection = number, %virtual_cluster, listener, %peer, software, reason, open, %error, "connection closed");

@@ -7,16 +7,15 @@ use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use skein_link::Asker;
 use skein_login::{Exchange, Failure, LoggedIn, Mechanism, Step, Why};
 use skein_routing::engine::{Asked, Verdict};
-use skein_routing::topology::ClusterIndex;
 
 use super::Session;
 use super::peer::Moved;
 use crate::behind::Unspoken;
 use crate::events::{LoginEnded, Outcome};
 use crate::gate::Gate;
+use crate::tenant::Askers;
 use crate::tenant::Tenant;
 
 /// How long a refusal is held back, so that guessing takes time (brokers: connection.failed.authentication.delay.ms).
@@ -31,7 +30,6 @@ pub(super) struct Entry {
 }
 
 /// Who asks each cluster for a client.
-type Askers = Vec<(ClusterIndex, Arc<Asker>)>;
 
 /// What has become of a step.
 enum Judged {
