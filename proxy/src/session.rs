@@ -108,6 +108,10 @@ impl Session {
         connection: Connection, guest: Guest, entrance: Arc<Entrance>, engine: Engine, stream: Stream, askers: Askers,
     ) -> Self {
         let now = Instant::now();
+        let mut clock = Clock::new(entrance.house.settings(), now);
+        if !engine.is_logged_in() {
+            clock.wants_login(now);
+        }
         // Under TLS there is none who speaks TLS by mistake.
         let has_heard = matches!(stream, Stream::Tls(_));
         Self {
@@ -120,7 +124,7 @@ impl Session {
             requests: Frames::default(),
             intake: Intake::Open,
             is_drained: false,
-            clock: Clock::new(entrance.house.settings(), now),
+            clock,
             _guest: guest,
             askers,
             entry: Entry::default(),

@@ -100,6 +100,8 @@ pub(crate) enum Ended {
     Deaf,
     /// The client's first request did not come in time.
     Mute,
+    /// The client did not log in in time.
+    NoLogin,
     /// Nothing came from the client for long, and it was owed nothing.
     Idle,
     /// It was as old as a connection may become.
@@ -122,6 +124,7 @@ impl Ended {
             Self::Broken(_) => "client_broken",
             Self::Deaf => "client_deaf",
             Self::Mute => "client_mute",
+            Self::NoLogin => "client_no_login",
             Self::Idle => "idle",
             Self::Old => "most_age",
             Self::Drained => "drained",
@@ -155,7 +158,7 @@ impl Closed<'_> {
             Ended::Broken(error) => {
                 tracing::debug!(connection = number, %virtual_cluster, listener, %peer, software, reason, open, %error, "connection closed");
             }
-            Ended::Deaf | Ended::Mute | Ended::LeftInside | Ended::Cut => {
+            Ended::Deaf | Ended::Mute | Ended::NoLogin | Ended::LeftInside | Ended::Cut => {
                 tracing::warn!(connection = number, %virtual_cluster, listener, %peer, software, reason, open, "connection closed");
             }
             Ended::Stranger(what) => {

@@ -14,6 +14,10 @@ use skein_protocol::ids::ApiKey;
 use super::slots::SlotId;
 use crate::graph::LoginMode;
 
+/// How long a login is still good for what comes behind its time: clients log in again at nine tenths of it or so, which is no
+/// long time before a short one is over, and what they send takes a while to arrive.
+pub(super) const LEEWAY: Duration = Duration::from_secs(1);
+
 /// How far the login of a connection has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Login {

@@ -11,7 +11,7 @@ use skein_protocol::varint::{narrow, wide};
 use super::{Effect, Engine, Move, Reason, Step};
 use crate::apis::sasl;
 use crate::engine::Note;
-use crate::engine::login::{Here, HereStep, Login, Verdict};
+use crate::engine::login::{Here, HereStep, LEEWAY, Login, Verdict};
 use crate::engine::slots::{SlotId, SlotState};
 
 impl Engine {
@@ -63,7 +63,7 @@ impl Engine {
                 sasl::token_answer(&head, sasl::Answer { token, ..sasl::Answer::default() })
             }
             Verdict::LoggedIn { token, principal, lifetime } if is_same(&principal) => {
-                here.expires = lifetime.and_then(|lifetime| now.checked_add(lifetime));
+                here.expires = lifetime.and_then(|lifetime| now.checked_add(lifetime.saturating_add(LEEWAY)));
                 here.principal = Some(principal);
                 sasl::token_answer(&head, sasl::Answer { token, lifetime, ..sasl::Answer::default() })
             }
