@@ -141,7 +141,7 @@ mod tests {
             ("https://id.example.com:8443/keys?x=1", "id.example.com", 8443, "/keys?x=1"),
             ("https://[::1]/keys", "::1", 443, "/keys"),
             ("http://localhost/keys", "localhost", 80, "/keys"),
-            ("http://127.0.0.1:8080/keys", "127.0.0.1", 8080, "/keys"),
+            ("http://[::1]:8080/keys", "::1", 8080, "/keys"),
         ] {
             assert_eq!(parsed(url), Ok((host.to_owned(), port, path.to_owned())), "{url}");
         }

@@ -30,22 +30,27 @@ pub enum KeyOrigin {
 #[derive(Debug)]
 pub struct KeySource(Refreshed<Keys>);
 
+/// What was read last: only what is new is published.
+struct Seen {
+    set: Vec<u8>,
+    keys: Arc<Keys>,
+}
+
 impl KeySource {
     /// Begins to fetch, at once; in a runtime of tokio.
     pub fn start(origin: KeyOrigin) -> Self {
         let origin = Arc::new(origin);
-        // What was read last, to publish only what is new.
-        let seen: Arc<Mutex<Option<(Vec<u8>, Arc<Keys>)>>> = Arc::default();
+        let seen: Arc<Mutex<Option<Seen>>> = Arc::default();
         Self(Refreshed::start(move || {
             let (origin, seen) = (Arc::clone(&origin), Arc::clone(&seen));
             async move {
                 let (set, rest) = fetch(&origin).await?;
                 let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some((_, value)) = seen.as_ref().filter(|(last, _)| *last == set) {
+                if let Some(Seen { keys: value, .. }) = seen.as_ref().filter(|seen| seen.set == set) {
                     return Ok(Fetched { value: Arc::clone(value), rest });
                 }
                 let value = Arc::new(Keys::parse(&set)?);
-                *seen = Some((set, Arc::clone(&value)));
+                *seen = Some(Seen { set, keys: Arc::clone(&value) });
                 Ok(Fetched { value, rest })
             }
         }))

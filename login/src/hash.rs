@@ -1,5 +1,6 @@
 //! The two hashes of SCRAM, and what is made with them.
 
+use std::fmt;
 use std::num::NonZeroU32;
 
 use aws_lc_rs::{constant_time, digest, hmac, pbkdf2, rand};
@@ -66,6 +67,13 @@ impl Hash {
         let mut salted = Zeroizing::new(vec![0; self.length()]);
         pbkdf2::derive(algorithm, iterations, salt, password.as_bytes(), &mut salted);
         salted
+    }
+}
+
+/// As the mechanism that is made of it.
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.mechanism())
     }
 }
 

@@ -92,7 +92,7 @@ pub(super) fn completions(shell: Shell, command: &mut clap::Command) -> Result<E
 pub(super) fn man(mut command: clap::Command) -> Result<ExitCode, Wrong> {
     command.build();
     let mut page = Vec::new();
-    let parts: Vec<_> = command.get_subcommands().filter(|part| part.get_name() != "help").cloned().collect();
+    let parts = parts(&command);
     clap_mangen::Man::new(command).render(&mut page).map_err(unwritten)?;
     for part in parts {
         let name = part.get_bin_name().unwrap_or_default().to_uppercase();
@@ -102,6 +102,12 @@ pub(super) fn man(mut command: clap::Command) -> Result<ExitCode, Wrong> {
         man.render_options_section(&mut page).map_err(unwritten)?;
     }
     print(&String::from_utf8_lossy(&page))
+}
+
+/// The commands of a command, each followed by its own.
+fn parts(command: &clap::Command) -> Vec<clap::Command> {
+    let parts = command.get_subcommands().filter(|part| part.get_name() != "help");
+    parts.flat_map(|part| std::iter::once(part.clone()).chain(self::parts(part))).collect()
 }
 
 fn unwritten(error: std::io::Error) -> Wrong {
@@ -114,7 +120,7 @@ pub(super) fn schema(kinds: &Registry) -> Result<ExitCode, Wrong> {
 }
 
 /// Prints a text; a reader that has had enough of it is no error.
-fn print(text: &str) -> Result<ExitCode, Wrong> {
+pub(super) fn print(text: &str) -> Result<ExitCode, Wrong> {
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(unwritten(error)),
         Ok(()) | Err(_) => Ok(ExitCode::SUCCESS),
