@@ -89,17 +89,25 @@ struct State {
     at_tokens: Endpoint,
 }
 
+#[derive(Debug)]
 struct Keys {
     /// How many there have been.
     made: u32,
-    signing: EncodingKey,
-    header: Header,
-    served: Vec<Jwk>,
+    /// What tokens are signed with now. It is served unless it was forgotten.
+    signing: Key,
+    served: Vec<Key>,
 }
 
-impl std::fmt::Debug for Keys {
+#[derive(Clone)]
+struct Key {
+    signing: EncodingKey,
+    header: Header,
+    public: Jwk,
+}
+
+impl std::fmt::Debug for Key {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Keys").field("made", &self.made).field("served", &self.served.len()).finish()
+        f.debug_tuple("Key").field(&self.header.kid).finish()
     }
 }
 
@@ -189,9 +197,27 @@ impl TokenIssuer {
         self.state.mint(claims)
     }
 
-    /// From now on tokens are signed with a new key; the keys before it are served still.
+    /// From now on a new key is served; tokens are signed with the same one as before until `rotate`.
+    pub fn publish(&self, signature: Signature) -> Result<()> {
+        locked(&self.state.keys).add(signature).map(drop)
+    }
+
+    /// From now on tokens are signed with a new key, which is served from now on too; the keys before it are served still.
+    ///
+    /// Who has fetched the keys before does not know it. An issuer that wants nobody to be refused does as `publish` and
+    /// `sign_with_newest` do, with some time between.
     pub fn rotate(&self, signature: Signature) -> Result<()> {
-        locked(&self.state.keys).add(signature)
+        let keys = &mut locked(&self.state.keys);
+        keys.signing = keys.add(signature)?;
+        Ok(())
+    }
+
+    /// From now on tokens are signed with the key that was published last.
+    pub fn sign_with_newest(&self) {
+        let keys = &mut locked(&self.state.keys);
+        if let Some(newest) = keys.served.last().cloned() {
+            keys.signing = newest;
+        }
     }
 
     /// From now on no key is served but the newest.
@@ -204,11 +230,12 @@ impl TokenIssuer {
 impl State {
     fn mint(&self, claims: &Claims) -> Result<String> {
         let keys = locked(&self.keys);
-        Ok(encode(&keys.header, &claims.json(&self.url)?, &keys.signing)?)
+        Ok(encode(&keys.signing.header, &claims.json(&self.url)?, &keys.signing.signing)?)
     }
 
     fn jwks(&self) -> Result<String> {
-        Ok(serde_json::to_string(&JwkSet { keys: locked(&self.keys).served.clone() })?)
+        let keys = locked(&self.keys).served.iter().map(|key| key.public.clone()).collect();
+        Ok(serde_json::to_string(&JwkSet { keys })?)
     }
 
     /// What the token endpoint says to a client; `None`: it is not admitted, or its secret is another.
@@ -227,20 +254,19 @@ impl State {
 
 impl Keys {
     fn new() -> Result<Self> {
-        let (signing, header, jwk) = key(1, Signature::Rs256)?;
-        Ok(Self { made: 1, signing, header, served: vec![jwk] })
+        let first = key(1, Signature::Rs256)?;
+        Ok(Self { made: 1, signing: first.clone(), served: vec![first] })
     }
 
-    fn add(&mut self, signature: Signature) -> Result<()> {
-        let number = self.made + 1;
-        let (signing, header, jwk) = key(number, signature)?;
-        self.served.push(jwk);
-        (self.made, self.signing, self.header) = (number, signing, header);
-        Ok(())
+    fn add(&mut self, signature: Signature) -> Result<Key> {
+        let new = key(self.made + 1, signature)?;
+        self.made += 1;
+        self.served.push(new.clone());
+        Ok(new)
     }
 }
 
-fn key(number: u32, signature: Signature) -> Result<(EncodingKey, Header, Jwk)> {
+fn key(number: u32, signature: Signature) -> Result<Key> {
     let (signing, algorithm) = match signature {
         Signature::Rs256 => {
             let pair = KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_2048)?;
@@ -252,12 +278,12 @@ fn key(number: u32, signature: Signature) -> Result<(EncodingKey, Header, Jwk)> 
         }
     };
     let id = format!("key-{number}");
-    let mut jwk = Jwk::from_encoding_key(&signing, algorithm).context("the public half of a key")?;
-    jwk.common.key_id = Some(id.clone());
-    jwk.common.public_key_use = Some(PublicKeyUse::Signature);
+    let mut public = Jwk::from_encoding_key(&signing, algorithm).context("the public half of a key")?;
+    public.common.key_id = Some(id.clone());
+    public.common.public_key_use = Some(PublicKeyUse::Signature);
     let mut header = Header::new(algorithm);
     header.kid = Some(id);
-    Ok((signing, header, jwk))
+    Ok(Key { signing, header, public })
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -302,6 +328,10 @@ mod tests {
     fn tokens_hold_while_their_key_is_served() -> Result<()> {
         let issuer = TokenIssuer::start()?;
         let first = issuer.mint(&Claims::of("alice"))?;
+        issuer.publish(Signature::Rs256)?;
+        assert_eq!(decode_header(&issuer.mint(&Claims::of("alice"))?)?.kid, decode_header(&first)?.kid);
+        issuer.sign_with_newest();
+        assert_ne!(decode_header(&issuer.mint(&Claims::of("alice"))?)?.kid, decode_header(&first)?.kid);
         issuer.rotate(Signature::Es256)?;
         let second = issuer.mint(&Claims::of("bob"))?;
         assert_eq!((verified(&issuer, &first)?, verified(&issuer, &second)?), ("alice".into(), "bob".into()));

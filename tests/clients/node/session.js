@@ -16,7 +16,7 @@ class Session {
   constructor(words) {
     for (let at = 0; at + 1 < words.length; at += 2) {
       const name = words[at].replace(/^--/, '')
-      if (!['bootstrap', 'prefix'].includes(name)) {
+      if (!['bootstrap', 'prefix', 'seconds'].includes(name)) {
         throw new Error(`${words[at]} means nothing here`)
       }
       this.#options[name] = words[at + 1]
@@ -28,6 +28,10 @@ class Session {
       retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 30 },
     }
     this.#kafka = new Kafka(this.#config)
+  }
+
+  option(name) {
+    return this.#options[name]
   }
 
   /** The name of a topic, group or transactional id of this run. */

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 use skein_tests::{
     client::{self, Access, Endpoint, Family, Mechanism, Running, WRONG_PASSWORD, Way},
     cluster::{self, Acl, Cluster, Operation, PASSWORD, Release, Resource, Scram, Security, Spec},
+    issuer::Signature,
+    process,
     raw::Raw,
     workplace,
 };
@@ -36,6 +38,16 @@ pub(crate) fn login(family: Family, endpoint: Endpoint) -> Result<Value> {
         ensure!(!said.contains(WRONG_PASSWORD), "the password is in {file}: {said}");
     }
     result
+}
+
+/// Has a client write and read there for so long, and gives what waits for its end: it has had no error.
+pub(crate) fn stays(family: Family, endpoint: Endpoint, time: Duration) -> Result<impl FnOnce() -> Result<()>> {
+    let seconds = time.as_secs().to_string();
+    let running = Running::start(family, "stay", endpoint, &[], &["--seconds", &seconds])?;
+    Ok(move || {
+        let seen = running.result(time + PATIENCE)?;
+        client::same(&json!({"stay": {"answers": ["no error"], "errors": [], "read": true}}), &seen)
+    })
 }
 
 /// What `login` prints of whom `Way::refused` gives.
@@ -158,6 +170,48 @@ fn a_password_can_be_changed() -> Result<()> {
     }
     // PLAIN does not know of it.
     ensure!(outcome(Mechanism::Plain, &first)?);
+    Ok(())
+}
+
+/// How each family stays: all ways are among them, and each token is of a key that was published while they stayed.
+const STAYING: [(Family, Way); 6] = [
+    (Family::Java, Way::Token),
+    (Family::Librdkafka, Way::Password(Mechanism::ScramSha256)),
+    (Family::FranzGo, Way::Token),
+    (Family::KafkaJs, Way::Password(Mechanism::Plain)),
+    (Family::KafkaPython, Way::Password(Mechanism::ScramSha512)),
+    (Family::Aiokafka, Way::Token),
+];
+
+#[test]
+fn nobody_notices_that_logins_end_and_keys_change() -> Result<()> {
+    let lifetime = Duration::from_secs(3);
+    let cluster = Cluster::start(&Spec::three_guarded().logins_last(lifetime))?;
+    let names = [Resource::topic("t"), Resource::group("t")].map(Resource::prefix);
+    cluster.admin()?.add(&names.map(|name| Acl::allow(cluster::USER, Operation::All, name)))?;
+    let issuer = &cluster.guard()?.issuer;
+    let mut staying = Vec::new();
+    for (family, way) in STAYING {
+        let endpoint = Endpoint::new(&way.bootstrap(&cluster), way.access(&cluster)?);
+        staying.push(stays(family, endpoint, 3 * lifetime)?);
+    }
+    issuer.publish(Signature::Es256)?;
+    let (asked, brokers) = (issuer.keys().requests(), u64::try_from(cluster.nodes().len())?);
+    process::until("all brokers' look at the keys", PATIENCE, || {
+        Ok((issuer.keys().requests() > asked + 2 * brokers).then_some(()))
+    })?;
+    issuer.sign_with_newest();
+    staying.into_iter().try_for_each(|end| end())
+}
+
+#[test]
+fn streams_get_in_with_a_password_and_with_tokens() -> Result<()> {
+    let cluster = cluster::guarded()?;
+    for way in [Way::Password(Mechanism::ScramSha512), Way::Token] {
+        let endpoint = Endpoint::new(&way.bootstrap(cluster), way.access(cluster)?);
+        let seen = client::run(Family::Streams, "connect", endpoint, &[])?;
+        ensure!(seen.get("consume").and_then(Value::as_array).is_some_and(|read| !read.is_empty()), "{seen}");
+    }
     Ok(())
 }
 

@@ -11,6 +11,7 @@ import newer
 import produce
 import program
 import seek
+import stay
 import transactions
 from session import Session
 
@@ -32,6 +33,7 @@ def main(name, *arguments):
         "share": newer.share,
         "login": connect.login,
         "connect": connect.run,
+        "stay": stay.run,
     }
     program.run(list(arguments), scenarios, partial(Session, library))
 

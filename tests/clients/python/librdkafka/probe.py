@@ -14,6 +14,7 @@ import produce
 import program
 import seek
 import share
+import stay
 import transactions
 from session import Session
 
@@ -30,6 +31,7 @@ SCENARIOS = {
     "share": share.run,
     "login": login.run,
     "connect": connect.run,
+    "stay": stay.run,
     "produce-load": load.produce,
     "drain": load.drain,
 }

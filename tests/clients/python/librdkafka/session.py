@@ -81,7 +81,8 @@ def token(_):
 
 
 def dotted(properties):
-    return {key.replace("_", "."): value for key, value in properties.items()}
+    """Callbacks keep their names."""
+    return {key if key.endswith("_cb") else key.replace("_", "."): value for key, value in properties.items()}
 
 
 def error(call):
