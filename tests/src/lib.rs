@@ -13,4 +13,5 @@ pub mod process;
 pub mod raw;
 pub mod skein;
 pub mod sockets;
+pub mod tls;
 pub mod workplace;
