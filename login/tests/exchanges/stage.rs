@@ -66,7 +66,7 @@ pub(crate) fn judge(users: &[(&str, &str)]) -> Judge {
     let users: HashMap<_, _> = users.iter().map(user).collect();
     Judge {
         mechanisms: Mechanism::ALL.to_vec(),
-        users: Arc::new(Users::new(users)),
+        users: Some(Arc::new(Users::new(users))),
         decoys: Decoys::new().unwrap(),
         tokens: Some(Tokens { rules: TokenRules::default(), keys: signer().keys() }),
         lifetime: None,
