@@ -190,6 +190,50 @@ fn cluster_keys(table: &mut Table<'_>) -> Option<ClusterTls> {
     Some(ClusterTls { ca: ca?, identity, server_name, agreed: agreed? })
 }
 
+/// Rules for the name of a client's certificate, and which of its names they look at.
+type Naming = (Option<Spanned<Vec<Spanned<String>>>>, Source);
+
+/// The keys about the names of clients' certificates.
+fn naming(table: &mut Table<'_>) -> Option<Naming> {
+    let principal = table.optional(
+        "principal",
+        list(1, text("a rule that makes a principal of a certificate", ".", |text| Ok(text.to_owned()))),
+        "Rules that make a principal of a name in a client's certificate, as Kafka's `ssl.principal.mapping.rules` has them: \
+         `\"RULE:^CN=([^,]+).*$/$1/L\"`, `\"DEFAULT\"`. The first that fits is used; if none does, the client is refused. The \
+         name as it is unless set.",
+    );
+    let source = table.or(
+        "principal-from",
+        words([("subject", Source::Subject), ("dns", Source::Dns), ("uri", Source::Uri), ("email", Source::Email)]),
+        Source::Subject,
+        "The name in a client's certificate that is its principal, or that the rules look at: `\"subject\"`, as Kafka writes \
+         it, or the first of its alternative names that is a `\"dns\"` name, a `\"uri\"` such as a SPIFFE id, or an `\"email\"` \
+         address.",
+    );
+    Some((principal?, source?.into_inner()))
+}
+
+/// What makes a principal of a client's certificate.
+fn mapping(table: &mut Table<'_>, (rules, source): &Naming, asked: ClientCertificate) -> Mapping {
+    let principal = rules.as_ref();
+    let rules: Vec<_> = principal.into_iter().flat_map(Spanned::get_ref).collect();
+    let texts: Vec<_> = rules.iter().map(|rule| rule.get_ref().as_str()).collect();
+    let mapping = Mapping::new(*source, &texts).unwrap_or_else(|(place, what)| {
+        let at = rules.get(place).map_or(0..0, |rule| rule.span());
+        table.tell(Fault::new(
+            what,
+            at,
+            "write `RULE:PATTERN/REPLACEMENT/`, with L or U behind it or not, or `DEFAULT`",
+        ));
+        Mapping::default()
+    });
+    if let (ClientCertificate::None, Some(principal)) = (asked, principal) {
+        let what = "`principal` is about certificates of clients, which are not asked for one";
+        table.tell(Fault::new(what, principal.span(), "ask for them with `client-certificate`, or leave it out"));
+    }
+    mapping
+}
+
 /// `[virtual-clusters.NAME.listeners.NAME.tls]`.
 fn listener_keys(table: &mut Table<'_>) -> Option<ListenerTls> {
     let certificate = table.required(
@@ -215,23 +259,9 @@ fn listener_keys(table: &mut Table<'_>) -> Option<ListenerTls> {
         "Whether clients show a certificate: `\"none\"`: they are not asked. `\"requested\"`: they may, and one that is shown \
          has to be good. `\"required\"`: they have to.",
     );
-    let principal = table.optional(
-        "principal",
-        list(1, text("a rule that makes a principal of a certificate", ".", |text| Ok(text.to_owned()))),
-        "Rules that make a principal of a name in a client's certificate, as Kafka's `ssl.principal.mapping.rules` has them: \
-         `\"RULE:^CN=([^,]+).*$/$1/L\"`, `\"DEFAULT\"`. The first that fits is used; if none does, the client is refused. The \
-         name as it is unless set.",
-    );
-    let source = table.or(
-        "principal-from",
-        words([("subject", Source::Subject), ("dns", Source::Dns), ("uri", Source::Uri), ("email", Source::Email)]),
-        Source::Subject,
-        "The name in a client's certificate that is its principal, or that the rules look at: `\"subject\"`, as Kafka writes \
-         it, or the first of its alternative names that is a `\"dns\"` name, a `\"uri\"` such as a SPIFFE id, or an `\"email\"` \
-         address.",
-    );
+    let naming = naming(table);
     let agreed = agreed(table);
-    let (client_ca, client_certificate, principal) = (client_ca?, client_certificate?, principal?);
+    let (client_ca, client_certificate, naming) = (client_ca?, client_certificate?, naming?);
     let asks = *client_certificate.get_ref() != ClientCertificate::None;
     match (asks, &client_ca) {
         (false, Some(ca)) => table.tell(Fault::new(
@@ -246,27 +276,13 @@ fn listener_keys(table: &mut Table<'_>) -> Option<ListenerTls> {
         )),
         (true, Some(_)) | (false, None) => {}
     }
-    let rules: Vec<_> = principal.iter().flat_map(Spanned::get_ref).collect();
-    let texts: Vec<_> = rules.iter().map(|rule| rule.get_ref().as_str()).collect();
-    let mapping = Mapping::new(source?.into_inner(), &texts).unwrap_or_else(|(place, what)| {
-        let at = rules.get(place).map_or(0..0, |rule| rule.span());
-        table.tell(Fault::new(
-            what,
-            at,
-            "write `RULE:PATTERN/REPLACEMENT/`, with L or U behind it or not, or `DEFAULT`",
-        ));
-        Mapping::default()
-    });
-    if let (false, Some(principal)) = (asks, &principal) {
-        let what = "`principal` is about certificates of clients, which are not asked for one";
-        table.tell(Fault::new(what, principal.span(), "ask for them with `client-certificate`, or leave it out"));
-    }
+    let principal = mapping(table, &naming, *client_certificate.get_ref());
     Some(ListenerTls {
         certificate: certificate?,
         key: key?,
         client_ca,
         client_certificate: client_certificate.into_inner(),
-        principal: mapping,
+        principal,
         agreed: agreed?,
     })
 }

@@ -41,7 +41,7 @@ pub(crate) type Gates = Vec<Option<Arc<Gate>>>;
 pub(crate) fn gates(of: &VirtualCluster, house: &Arc<House>) -> Result<Gates, Unusable> {
     let gate = |listener: &skein_config::blueprint::Listener| {
         let ListenerLogin::Here(here) = &listener.login else { return Ok(None) };
-        let gate = Gate::open(here.clone(), house).map_err(|(key, what)| Unusable {
+        let gate = Gate::open(Here::clone(here), house).map_err(|(key, what)| Unusable {
             virtual_cluster: Arc::clone(&of.name),
             listener: Arc::clone(&listener.name),
             key,

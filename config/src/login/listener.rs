@@ -16,7 +16,7 @@ pub enum ListenerLogin {
     /// SASL bytes are passed on to the one cluster, which judges them.
     Relay,
     /// Skein judges them.
-    Here(Here),
+    Here(Box<Here>),
 }
 
 /// A login that Skein judges.
@@ -106,12 +106,12 @@ fn here(table: &mut Table<'_>) -> Option<ListenerLogin> {
             "add `\"SCRAM-SHA-512\"`, say, or leave `users` out",
         ));
     }
-    Some(ListenerLogin::Here(Here {
+    Some(ListenerLogin::Here(Box::new(Here {
         mechanisms,
         users,
         tokens: tokens.map(Spanned::into_inner),
         lifetime: lifetime?.map(Spanned::into_inner),
-    }))
+    })))
 }
 
 fn tokens(table: &mut Table<'_>) -> Option<Tokens> {
