@@ -176,9 +176,9 @@ mod tests {
         }
         let long = format!("n,,n={},r=abc", "a".repeat(256));
         for (message, word) in [
-            ("n,a=other,n=user,r=abc", "other-identity"),
-            ("p=tls-unique,,n=user,r=abc", "channel-binding"),
-            ("n,,n=user,r=abc,tokenauth=true", "delegation-token"),
+            ("n,a=other,n=user,r=abc", "other_identity"),
+            ("p=tls-unique,,n=user,r=abc", "channel_binding"),
+            ("n,,n=user,r=abc,tokenauth=true", "delegation_token"),
             ("n,,m=x,n=user,r=abc", "malformed"),
             ("n,,n=,r=abc", "malformed"),
             ("n,,n=a=b,r=abc", "malformed"),

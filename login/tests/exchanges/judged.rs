@@ -35,7 +35,7 @@ fn a_wrong_password_and_an_unknown_user_sound_the_same() {
     ] {
         let (wrong, told) = outcome(log_in(&judge, &with("alice", "other"), |message| message)).unwrap_err();
         let (unknown, told_too) = outcome(log_in(&judge, &with("bob", "word"), |message| message)).unwrap_err();
-        assert_eq!((wrong, unknown, told), ("wrong-password", "unknown-user", told_too));
+        assert_eq!((wrong, unknown, told), ("wrong_password", "unknown_user", told_too));
     }
 }
 
@@ -65,6 +65,16 @@ fn what_is_not_offered_cannot_be_chosen() {
     assert!(scram_only.begin(Mechanism::Plain).is_none() && scram_only.begin(Mechanism::ScramSha512).is_none());
     let without_keys = Arc::new(Judge { tokens: None, ..all });
     assert!(without_keys.begin(Mechanism::OAuthBearer).is_none());
+}
+
+#[test]
+fn where_somebody_else_judges_passwords_they_are_shown_and_not_judged() {
+    let elsewhere = Arc::new(Judge { users: None, ..judge(&[]) });
+    assert!(elsewhere.begin(Mechanism::ScramSha256).is_none() && elsewhere.begin(Mechanism::ScramSha512).is_none());
+    assert!(!elsewhere.begin(Mechanism::Plain).unwrap().is_costly());
+    let step = log_in(&elsewhere, &plain("alice", "whatever"), |message| message);
+    let Step::Done(_, logged_in) = step else { panic!("{step:?}") };
+    assert_eq!((&*logged_in.principal, logged_in.passable), ("alice", Some(plain("alice", "whatever"))));
 }
 
 #[test]
@@ -114,7 +124,7 @@ fn a_token_that_is_not_taken_is_told_by_the_mechanism_and_then_by_kafka() {
         said.push(message.clone());
         message
     });
-    assert_eq!(outcome(failed).map_err(|(word, _)| word), Err("token-signature"));
+    assert_eq!(outcome(failed).map_err(|(word, _)| word), Err("token_signature"));
     assert_eq!((said.len(), &said[1][..]), (2, &b"\x01"[..]));
     let (first, attempt) = Attempt::begin(&bearer(signer().token("alice", 60))).unwrap();
     assert!(first.starts_with(b"n,,\x01auth=Bearer ") && first.ends_with(b"\x01tenant=blue\x01\x01"));
@@ -135,7 +145,7 @@ fn an_unknown_key_is_asked_for_once() {
     assert_eq!(outcome(waiting().resume(now(), &newer.keys())), Ok("alice".to_owned()));
     let Step::Challenge(told, exchange) = waiting().resume(now(), &signer().keys()) else { panic!("it is told") };
     assert_eq!(&told[..], br#"{"status":"invalid_token"}"#);
-    assert_eq!(outcome(exchange.step(now(), b"\x01")).map_err(|(word, _)| word), Err("token-unknown-key"));
+    assert_eq!(outcome(exchange.step(now(), b"\x01")).map_err(|(word, _)| word), Err("token_unknown_key"));
 }
 
 #[test]
@@ -151,7 +161,7 @@ fn nobody_may_be_somebody_else() {
         first(Mechanism::ScramSha256, b"n,a=bob,n=alice,r=abc"),
         first(Mechanism::OAuthBearer, with_token("bob").as_bytes()),
     ] {
-        assert_eq!(outcome(step).map_err(|(word, _)| word), Err("other-identity"));
+        assert_eq!(outcome(step).map_err(|(word, _)| word), Err("other_identity"));
     }
 }
 
@@ -209,7 +219,7 @@ proptest! {
         ] {
             prop_assert_eq!(outcome(log_in(&judge, &with(&name, &word), |message| message)), Ok(name.clone()));
             let wrong = outcome(log_in(&judge, &with(&name, &other), |message| message));
-            prop_assert_eq!(wrong.map_err(|(word, _)| word), Err("wrong-password"));
+            prop_assert_eq!(wrong.map_err(|(word, _)| word), Err("wrong_password"));
         }
     }
 }
