@@ -160,6 +160,7 @@ impl Failure {
     }
 
     /// What it says if TLS was spoken.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "whatever else failed, failed the same way without TLS")]
     pub(crate) fn under_tls(self) -> Self {
         match self {
             Self::Io(error) if error.kind() == io::ErrorKind::InvalidData => tls::failure(error, ""),

@@ -78,10 +78,8 @@ impl Tls {
     fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
         self.is_drained = read.is_pending();
-        match read {
-            Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Poll::Ready(Ok(())),
-            other => other,
-        }
+        let is_cut = |error: &io::Error| error.kind() == io::ErrorKind::UnexpectedEof;
+        if matches!(&read, Poll::Ready(Err(error)) if is_cut(error)) { Poll::Ready(Ok(())) } else { read }
     }
 }
 

@@ -189,10 +189,13 @@ async fn first_byte(socket: &TcpStream) -> Result<u8, What> {
 
 impl What {
     fn handshake(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => Self::LeftInside,
-            io::ErrorKind::InvalidData => Self::Handshake(error),
-            _ => Self::Broken(error),
+        let cut = [io::ErrorKind::UnexpectedEof, io::ErrorKind::ConnectionReset];
+        if cut.contains(&error.kind()) {
+            Self::LeftInside
+        } else if error.kind() == io::ErrorKind::InvalidData {
+            Self::Handshake(error)
+        } else {
+            Self::Broken(error)
         }
     }
 }

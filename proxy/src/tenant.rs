@@ -99,19 +99,17 @@ impl Tenant {
             let asks = |cluster: &Behind| cluster.asker.speaker().is_some() || (!relayed && cluster.asks_for_itself());
             let asked = tenant.behind.iter().filter(|(_, cluster)| asks(cluster));
             asked.for_each(|(_, cluster)| cluster.asker.ask(Need::Identity));
-            let login = listener.mode();
             let door = Arc::new(Door {
                 face: listener.face,
                 target: cluster.target.clone(),
                 clusters: clusters.clone(),
-                login,
+                login: listener.mode(),
                 limits: cluster.limits.clone(),
                 requests: Arc::clone(&house.requests),
                 answers: Arc::clone(&house.answers),
             });
             let meters = Arc::new(ClientMeters::new(&house.meters, &tenant.name, &listener.name));
-            let key = (Arc::clone(&tenant.name), Arc::clone(&listener.name));
-            let tls = tls.listeners.get(&key);
+            let tls = tls.listeners.get(&(Arc::clone(&tenant.name), Arc::clone(&listener.name)));
             for (address, named, at) in places(listener.binds, listener.names) {
                 let entrance = Entrance {
                     tenant: Arc::clone(&tenant),

@@ -13,6 +13,7 @@ use x509_parser::x509::{AttributeTypeAndValue, X509Name};
 
 /// Reads a client's certificate, whose chain has been checked; `None`: it is none, or has no subject that could be written. The
 /// subject is written as Kafka's default principal: RFC 2253 in the form of Java's `X500Principal.getName()`.
+#[expect(clippy::wildcard_enum_match_arm, reason = "no principal is made of other kinds of names")]
 pub(super) fn names(der: &CertificateDer<'_>) -> Option<Certificate> {
     let (_, certificate) = X509Certificate::from_der(der).ok()?;
     let mut names = Certificate { subject: subject(certificate.subject())?, ..Certificate::default() };
@@ -132,5 +133,72 @@ impl Lifetime {
         } else {
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{CertificateParams, DistinguishedName, DnType, DnValue, KeyPair, SanType};
+
+    use super::*;
+
+    fn certificate(subject: DistinguishedName, names: Vec<SanType>) -> CertificateDer<'static> {
+        let mut params = CertificateParams::default();
+        (params.distinguished_name, params.subject_alt_names) = (subject, names);
+        let made = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
+        made.der().clone()
+    }
+
+    fn subject(parts: &[(DnType, &str)]) -> String {
+        let mut name = DistinguishedName::new();
+        for (kind, value) in parts {
+            name.push(kind.clone(), DnValue::Utf8String((*value).to_owned()));
+        }
+        names(&certificate(name, Vec::new())).unwrap().subject
+    }
+
+    #[test]
+    fn a_subject_is_written_as_java_writes_it() {
+        use DnType::{CommonName, CountryName, OrganizationName, OrganizationalUnitName};
+        let all = [
+            (CountryName, "DE"),
+            (OrganizationName, "Example"),
+            (OrganizationalUnitName, "eng"),
+            (CommonName, "alice"),
+        ];
+        assert_eq!(subject(&all), "CN=alice,OU=eng,O=Example,C=DE");
+        assert_eq!(subject(&[(CommonName, "a,b=c+d<e>f#g;h\"i\\j")]), r#"CN=a\,b\=c\+d\<e\>f\#g\;h\"i\\j"#);
+        assert_eq!(subject(&[(CommonName, "  é  ")]), r"CN=\ \ é\ \ ");
+        assert_eq!(subject(&[(CommonName, "a\0b")]), r"CN=a\00b");
+        // An address of e-mail has no word there.
+        let mail = DnType::CustomDnType(vec![1, 2, 840, 113_549, 1, 9, 1]);
+        assert_eq!(subject(&[(mail, "a@b"), (CommonName, "x")]), "CN=x,1.2.840.113549.1.9.1=#0c03614062");
+        assert_eq!(subject(&[]), "");
+    }
+
+    #[test]
+    fn alternative_names_are_told_apart() {
+        let alternatives = vec![
+            SanType::DnsName("b.example.com".try_into().unwrap()),
+            SanType::DnsName("a.example.com".try_into().unwrap()),
+            SanType::URI("spiffe://x/y".try_into().unwrap()),
+            SanType::Rfc822Name("a@example.com".try_into().unwrap()),
+            SanType::IpAddress([10, 0, 0, 1].into()),
+        ];
+        let found = names(&certificate(DistinguishedName::new(), alternatives)).unwrap();
+        assert_eq!(found.dns, ["b.example.com", "a.example.com"]);
+        assert_eq!(
+            (&*found.uris, &*found.emails),
+            (&["spiffe://x/y".to_owned()][..], &["a@example.com".to_owned()][..])
+        );
+        assert!(names(&CertificateDer::from(vec![0x30, 0x82, 0xff, 0xff])).is_none());
+    }
+
+    #[test]
+    fn a_time_that_is_over_or_has_not_begun_is_told() {
+        let lifetime = Lifetime { from: 100, to: 200 };
+        let at = |second| lifetime.warning(SystemTime::UNIX_EPOCH + Duration::from_secs(second));
+        assert_eq!(at(150), None);
+        assert!(at(50).unwrap().contains("good only in 50 s") && at(250).unwrap().contains("out of date for 50 s"));
     }
 }

@@ -98,6 +98,7 @@ fn system_roots() -> RootCertStore {
     roots
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "the library may add kinds, and has one answer for all others")]
 fn make(
     pems: &[Pem<'_>], system: Option<&Arc<RootCertStore>>, agreed: &Agreed,
 ) -> Result<Arc<ClientConfig>, Vec<Fault>> {
@@ -125,6 +126,7 @@ fn make(
 }
 
 /// What a failure of a handshake, or of the first read after it, says. `name`: the name that was wanted.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the library may add kinds, and has one answer for all others")]
 pub(crate) fn failure(error: io::Error, name: &str) -> Failure {
     let Some(inner) = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) else {
         let is_closed = [io::ErrorKind::UnexpectedEof, io::ErrorKind::ConnectionReset].contains(&error.kind());

@@ -79,6 +79,7 @@ impl Pem<'_> {
     }
 
     /// The first key in it.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the library may add kinds, and has one answer for all others")]
     pub(super) fn key(&self) -> Result<PrivateKeyDer<'static>, Fault> {
         PrivateKeyDer::from_pem_slice(self.bytes).map_err(|error| match error {
             Error::NoItemsFound if self.holds("ENCRYPTED PRIVATE KEY") => self.fault(

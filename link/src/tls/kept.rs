@@ -94,3 +94,43 @@ impl<T: Send + Sync> Look for Kept<T> {
         self.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("skein-kept-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn what_changes_is_taken_once_it_rests_and_what_is_bad_is_told_once() {
+        let folder = folder();
+        let paths = ["one", "two"].map(|name| folder.join(name)).to_vec();
+        let write = |at: usize, text: &str| std::fs::write(&paths[at], text).unwrap();
+        let make = |all: &[Vec<u8>]| match all {
+            [one, two] if one == two => Ok(String::from_utf8(one.clone()).unwrap()),
+            _ => Err(vec![Fault::new("they differ", 0..0, "")]),
+        };
+        write(0, "a");
+        write(1, "a");
+        let kept = Kept::new(paths.clone(), vec![b"a".to_vec(), b"a".to_vec()], make).unwrap();
+        assert_eq!((kept.look(), kept.look()), (None, None));
+        // Between two looks both are there.
+        write(0, "b");
+        assert_eq!(kept.look(), None);
+        write(1, "b");
+        assert_eq!((kept.look(), &**kept.current()), (None, "a"));
+        assert_eq!((kept.look(), &**kept.current()), (Some(Renewed::Taken), "b"));
+        write(1, "c");
+        assert_eq!((kept.look(), kept.look()), (None, Some(Renewed::Faulty("they differ".to_owned()))));
+        assert_eq!((kept.look(), kept.look(), &**kept.current()), (None, None, "b"));
+        std::fs::remove_file(&paths[0]).unwrap();
+        assert_eq!((kept.look(), kept.look()), (None, None));
+        write(0, "c");
+        assert_eq!((kept.look(), kept.look(), &**kept.current()), (None, Some(Renewed::Taken), "c"));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -93,6 +93,7 @@ pub(super) fn pems<'b>(named: &'b [NamedFile], bytes: &'b [Vec<u8>]) -> Vec<Pem<
     named.iter().zip(bytes).map(pem).collect()
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "the library may add kinds, and has one answer for all others")]
 fn make(pems: &[Pem<'_>], agreed: &Agreed, clients: ClientCertificate, hosts: &Hosts) -> Result<Made, Vec<Fault>> {
     let [certificate, key, ca @ ..] = pems else { return Err(Vec::new()) };
     let (chain, key_pem) = (certificate.certificates(), key.key());

@@ -37,10 +37,7 @@ impl From<Faults> for Wrong {
 
 impl From<NotServed> for Wrong {
     fn from(not_served: NotServed) -> Self {
-        match not_served {
-            NotServed::Faulty(faults) => Self::from(faults),
-            other => Self::told(other),
-        }
+        if let NotServed::Faulty(faults) = not_served { Self::from(faults) } else { Self::told(not_served) }
     }
 }
 

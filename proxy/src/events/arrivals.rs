@@ -105,17 +105,15 @@ impl Unwelcome<'_> {
     pub(crate) fn emit(&self, meters: &Meters) {
         let (reason, peer, to) = (self.what.label(), self.source, self.leads);
         let error = self.what.words(self.leads);
-        match self.what {
-            What::TurnedAway => {}
-            // Whoever looks whether a port is open, as balancers do.
-            What::Left | What::Broken(_) => {
-                meters.arrivals_failed.count([("reason", reason)]);
-                tracing::debug!(%peer, to, reason, error, "client not let in");
-            }
-            _ => {
-                meters.arrivals_failed.count([("reason", reason)]);
-                tracing::warn!(%peer, to, reason, error, "client not let in");
-            }
+        if matches!(self.what, What::TurnedAway) {
+            return;
+        }
+        meters.arrivals_failed.count([("reason", reason)]);
+        // Whoever looks whether a port is open, as balancers do.
+        if matches!(self.what, What::Left | What::Broken(_)) {
+            tracing::debug!(%peer, to, reason, error, "client not let in");
+        } else {
+            tracing::warn!(%peer, to, reason, error, "client not let in");
         }
     }
 }

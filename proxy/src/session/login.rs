@@ -29,8 +29,6 @@ pub(super) struct Entry {
     judging: Option<(Mechanism, Pin<Box<dyn Future<Output = Judged> + Send>>)>,
 }
 
-/// Who asks each cluster for a client.
-
 /// What has become of a step.
 enum Judged {
     GoesOn(Bytes, Exchange),
