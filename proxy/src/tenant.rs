@@ -99,11 +99,12 @@ impl Tenant {
             let asks = |cluster: &Behind| cluster.asker.speaker().is_some() || (!relayed && cluster.asks_for_itself());
             let asked = tenant.behind.iter().filter(|(_, cluster)| asks(cluster));
             asked.for_each(|(_, cluster)| cluster.asker.ask(Need::Identity));
+            let login = listener.mode();
             let door = Arc::new(Door {
                 face: listener.face,
                 target: cluster.target.clone(),
                 clusters: clusters.clone(),
-                login: listener.mode(),
+                login,
                 limits: cluster.limits.clone(),
                 requests: Arc::clone(&house.requests),
                 answers: Arc::clone(&house.answers),

@@ -26,8 +26,10 @@ const HELD_BACK: Duration = Duration::from_millis(100);
 pub(super) struct Entry {
     /// What waits for the client's next token, and by which mechanism. Set between two steps.
     waits: Option<(Mechanism, Exchange)>,
-    judging: Option<(Mechanism, Pin<Box<dyn Future<Output = Judged> + Send>>)>,
+    judging: Option<(Mechanism, Judging)>,
 }
+
+type Judging = Pin<Box<dyn Future<Output = Judged> + Send>>;
 
 /// What has become of a step.
 enum Judged {
