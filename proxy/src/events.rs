@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use skein_protocol::ids::VirtualNodeId;
 
-pub(crate) use self::arrivals::{FilesRenewed, OutOfDate, Unwelcome, What};
+pub(crate) use self::arrivals::{OutOfDate, Unwelcome, What};
 pub(crate) use self::clients::{Closed, Connection, Ended, HeldBack, Opened, Refused, TurnedAway, Why};
 pub(crate) use self::links::{ClusterAsked, LinkLoss, LinkLost, LinkOpened};
 pub(crate) use self::logins::{LoginEnded, Outcome};

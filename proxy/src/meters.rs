@@ -138,8 +138,6 @@ meters! {
         "Lines of the log that nobody read in time, and that were left out.";
     files_read: Counter "files_read_total" [reason]
         "Changed files of users, keys and certificates that were taken over, or were not.";
-    renewals: Counter "renewals_total" [reason]
-        "Changed certificates and keys that were taken over, or were not.";
     reloads: Counter "reloads_total" [reason]
         "Changed files that were taken over, or were not.";
 }

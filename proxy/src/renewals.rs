@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use skein_link::tls::{Look, Material, Renewed};
 
-use crate::events::FilesRenewed;
+use crate::events::FileRead;
 use crate::meters::Meters;
 
 /// Time between two looks. New files are used from the second look on that finds them the same.
@@ -43,12 +43,12 @@ impl Renewals {
             for one in now.all() {
                 let looked = tokio::task::spawn_blocking(move || one.look().map(|renewed| (one.files(), renewed)));
                 // It does not panic.
-                let Ok(Some((files, renewed))) = looked.await else { continue };
-                let why = match &renewed {
+                let Ok(Some((file, renewed))) = looked.await else { continue };
+                let failure = match &renewed {
                     Renewed::Taken => None,
                     Renewed::Faulty(why) => Some(why.as_str()),
                 };
-                FilesRenewed { files: &files, why }.emit(&meters);
+                FileRead { file: &file, failure }.emit(&meters);
             }
         }
     }

@@ -48,7 +48,7 @@ pub(crate) enum What {
 
 impl What {
     /// The word for it in metrics.
-    pub(crate) fn label(&self) -> &'static str {
+    pub(crate) fn word(&self) -> &'static str {
         match self {
             Self::Left | Self::LeftInside => "left",
             Self::Broken(_) => "broken",
@@ -103,7 +103,7 @@ pub(crate) struct Unwelcome<'a> {
 
 impl Unwelcome<'_> {
     pub(crate) fn emit(&self, meters: &Meters) {
-        let (reason, peer, to) = (self.what.label(), self.source, self.leads);
+        let (reason, peer, to) = (self.what.word(), self.source, self.leads);
         let error = self.what.words(self.leads);
         if matches!(self.what, What::TurnedAway) {
             return;
@@ -114,29 +114,6 @@ impl Unwelcome<'_> {
             tracing::debug!(%peer, to, reason, error, "client not let in");
         } else {
             tracing::warn!(%peer, to, reason, error, "client not let in");
-        }
-    }
-}
-
-/// Files of certificates or keys have changed.
-pub(crate) struct FilesRenewed<'a> {
-    pub(crate) files: &'a str,
-    /// Why what was used before still is; `None`: they are used from now on.
-    pub(crate) why: Option<&'a str>,
-}
-
-impl FilesRenewed<'_> {
-    pub(crate) fn emit(&self, meters: &Meters) {
-        let files = self.files;
-        match self.why {
-            None => {
-                meters.renewals.count([("reason", "taken_over")]);
-                tracing::info!(files, "certificates taken over");
-            }
-            Some(error) => {
-                meters.renewals.count([("reason", "faulty")]);
-                tracing::error!(files, error, "certificates not taken over: what was used before still is");
-            }
         }
     }
 }

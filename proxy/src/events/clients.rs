@@ -129,7 +129,7 @@ impl Ended {
             Self::Old => "most_age",
             Self::Drained => "drained",
             Self::Cut => "drain_timeout",
-            Self::Stranger(what) => what.label(),
+            Self::Stranger(what) => what.word(),
             Self::Reason(reason) => reason.label(),
         }
     }

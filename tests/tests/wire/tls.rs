@@ -255,7 +255,7 @@ fn a_renewed_certificate_is_shown_to_who_comes_and_nobody_who_is_there_is_cut() 
     let aside = std::fs::read(&stage.server.key)?;
     stage.authority.issue("server", &Leaf::server(&["localhost", "127.0.0.1"]))?;
     std::fs::write(&stage.server.key, aside)?;
-    stage.logs("certificates not taken over")?;
+    stage.logs("changed file not taken over")?;
     assert_eq!(dialer.shake(stage.bind)?, old);
     stage.authority.issue("server", &Leaf::server(&["localhost", "127.0.0.1"]))?;
     let mut busy = Raw::connect(tunnel.address)?;
@@ -263,10 +263,10 @@ fn a_renewed_certificate_is_shown_to_who_comes_and_nobody_who_is_there_is_cut() 
         busy.call(12, &request::metadata(12, None))?;
         Ok((dialer.shake(stage.bind)? != old).then_some(()))
     })?;
-    stage.logs("certificates taken over")?;
+    stage.logs("changed file taken over")?;
     idle.call(12, &request::metadata(12, None))?;
     busy.call(12, &request::metadata(12, None))?;
-    assert_eq!(stage.skein.log().matches("certificates not taken over").count(), 1);
+    assert_eq!(stage.skein.log().matches("changed file not taken over").count(), 1);
     Ok(())
 }
 
