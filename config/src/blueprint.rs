@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use skein_filters::{Address, Face};
+use skein_filters::{Address, Face, Filters};
 use skein_protocol::ids::{RealNodeId, VirtualNodeId};
 use skein_routing::graph::{Limits, LoginMode, Target};
 
@@ -56,6 +56,8 @@ pub struct VirtualCluster {
     pub id: String,
     /// Where it leads.
     pub target: Target,
+    /// What judges messages, in the order in which requests pass.
+    pub filters: Filters,
     /// Where clients come in.
     pub listeners: Vec<Listener>,
     /// Bounds of each of its connections.

@@ -114,6 +114,7 @@ impl Tenant {
                 tenant.behind.iter().for_each(|(_, cluster)| cluster.asker.ask(Need::Identity));
             }
             let door = Arc::new(Door {
+                filters: Arc::clone(&cluster.filters),
                 face: listener.face,
                 target: cluster.target.clone(),
                 clusters: clusters.clone(),

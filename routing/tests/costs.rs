@@ -23,6 +23,7 @@ const CLUSTER: ClusterIndex = ClusterIndex(0);
 fn engine() -> Engine {
     let address = Address { host: Arc::from("localhost"), port: 9092 };
     let door = Door {
+        filters: Arc::from([]),
         face: Arc::new(Face::new("costs", BTreeMap::from([(VirtualNodeId(1), address)]))),
         target: Target::Cluster(CLUSTER),
         clusters: vec![CLUSTER],

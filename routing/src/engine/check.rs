@@ -90,7 +90,7 @@ impl Engine {
             let slots = || {
                 lane.tickets.iter().filter_map(|ticket| match ticket.purpose {
                     Purpose::Slot(slot, _) => Some(slot),
-                    Purpose::Leg(..) | Purpose::Own(_) => None,
+                    Purpose::Leg(..) | Purpose::Own(_) | Purpose::Learn(_) => None,
                 })
             };
             if slots().zip(slots().skip(1)).any(|(one, next)| one >= next) {

@@ -33,6 +33,12 @@ pub enum Reason {
         /// The API.
         key: ApiKey,
     },
+    /// A filter refused a request, and its API has no answer that says so.
+    #[error("the client may not send this {key:?}, and no answer to it says so")]
+    Forbidden {
+        /// The API.
+        key: ApiKey,
+    },
     /// A completed request above the cap of its API.
     #[error("the client sent {key:?} of {length} bytes; at most {cap} are right")]
     TooLarge {
@@ -89,6 +95,7 @@ impl Reason {
             Self::BeforeLogin { .. } => "before_login",
             Self::OldHandshake => "old_handshake",
             Self::Replica { .. } => "replica",
+            Self::Forbidden { .. } => "forbidden",
             Self::TooLarge { .. } => "too_large",
             Self::NoMemory { .. } => "no_memory",
             Self::Stalled => "stalled",
@@ -141,6 +148,6 @@ pub enum Fault {
 pub enum Note {
     /// A broker was left out of an answer, since no address is declared for it.
     Unlisted(VirtualNodeId),
-    /// A request was answered with an error of ours, since its broker was lost.
+    /// A request, or some of it, was answered with an error of ours: its broker was lost, or a filter refused it.
     Refused(ApiKey, Code),
 }

@@ -56,6 +56,8 @@ pub(super) enum Purpose {
     Leg(u32, usize),
     /// A question of ours, in this version of Metadata.
     Own(i16),
+    /// A question of ours for the names of topic ids.
+    Learn(PlanId),
 }
 
 pub(super) struct Lane {
@@ -153,7 +155,7 @@ impl Lane {
     fn next_slot(&self) -> Option<SlotId> {
         match self.tickets.front()?.purpose {
             Purpose::Slot(slot, _) => Some(slot),
-            Purpose::Leg(..) | Purpose::Own(_) => None,
+            Purpose::Leg(..) | Purpose::Own(_) | Purpose::Learn(_) => None,
         }
     }
 
@@ -266,7 +268,7 @@ impl Engine {
             match ticket.purpose {
                 Purpose::Slot(slot, _) => self.slot_lost(slot, lost),
                 Purpose::Leg(work, leg) => self.leg_done(now, (work, leg), Err(lost)),
-                Purpose::Own(_) => {}
+                Purpose::Own(_) | Purpose::Learn(_) => {}
             }
         }
         self.incoming_lost(id);

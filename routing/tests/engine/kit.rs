@@ -70,6 +70,7 @@ impl Story {
         let address = Address { host: Arc::from("story"), port: 9092 };
         let (requests, answers) = (Budget::new(8 << 20), Budget::new(8 << 20));
         let door = Door {
+            filters: Arc::from([]),
             face: Arc::new(Face::new("story", BTreeMap::from([(VirtualNodeId(1), address)]))),
             target,
             clusters: vec![CLUSTER],
