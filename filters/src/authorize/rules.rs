@@ -12,6 +12,8 @@ pub struct DeclaredRule {
     deny: Option<Operations>,
     principals: Vec<Who>,
     names: Vec<(Resource, Pattern)>,
+    /// Whether it is said what it is about, be that right or not.
+    is_about: bool,
 }
 
 /// Whom a rule is about.
@@ -80,19 +82,21 @@ fn rule(table: &mut Table<'_>) -> Option<DeclaredRule> {
         words([("kafka-cluster", ())]),
         "`\"kafka-cluster\"`, which is Kafka's name for the cluster as a resource: then it is about the cluster itself.",
     );
+    let (topics, groups, ids, cluster) = (topics?, groups?, ids?, cluster?);
+    let is_about = topics.is_some() || groups.is_some() || ids.is_some() || cluster.is_some();
     let mut names = Vec::new();
-    for (resource, patterns) in
-        [(Resource::Topic, topics?), (Resource::Group, groups?), (Resource::TransactionalId, ids?)]
+    for (resource, patterns) in [(Resource::Topic, topics), (Resource::Group, groups), (Resource::TransactionalId, ids)]
     {
         let patterns = patterns.map(Spanned::into_inner).unwrap_or_default();
         names.extend(patterns.into_iter().map(|pattern| (resource, pattern.into_inner())));
     }
-    names.extend(cluster?.map(|_| (Resource::Cluster, Pattern::Literal(CLUSTER.into()))));
+    names.extend(cluster.map(|_| (Resource::Cluster, Pattern::Literal(CLUSTER.into()))));
     Some(DeclaredRule {
         allow: allow?.map(set),
         deny: deny?.map(set),
         principals: principals?.into_inner().into_iter().map(Spanned::into_inner).collect(),
         names,
+        is_about,
     })
 }
 
@@ -107,9 +111,11 @@ fn set(listed: Spanned<Vec<Spanned<Operations>>>) -> Operations {
 }
 
 fn who() -> Text<Who> {
-    text("the name of a principal, such as \"alice\", or \"*\" for all", ".", |text| match text {
+    text("the name of a principal without its type, such as \"alice\", or \"*\" for all", ".", |text| match text {
         "" => Err("a principal without a name".to_owned()),
         "*" => Ok(Who::Everyone),
+        // As Kafka's own lists have it; here it would be nobody's name.
+        name if name.starts_with("User:") => Err("a principal with its type".to_owned()),
         name => Ok(Who::One(name.to_owned())),
     })
 }
@@ -132,7 +138,7 @@ pub(super) fn compile(declared: &[Spanned<DeclaredRule>]) -> Result<Vec<About>, 
     let (mut rules, mut faults) = (Vec::new(), Vec::new());
     for rule in declared {
         let at = || rule.span();
-        let DeclaredRule { allow, deny, principals, names } = rule.get_ref();
+        let DeclaredRule { allow, deny, principals, names, is_about } = rule.get_ref();
         let (effect, operations) = match (allow, deny) {
             (Some(allow), None) => (Effect::Allow, *allow),
             (None, Some(deny)) => (Effect::Deny, *deny),
@@ -146,7 +152,7 @@ pub(super) fn compile(declared: &[Spanned<DeclaredRule>]) -> Result<Vec<About>, 
                 continue;
             }
         };
-        if names.is_empty() {
+        if !is_about {
             let right = "add `topics`, `groups`, `transactional-ids` or `cluster`";
             faults.push(Fault::new("a rule about nothing", at(), right));
         }
