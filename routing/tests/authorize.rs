@@ -9,9 +9,13 @@
     reason = "a test that fails panics"
 )]
 
+#[path = "authorize/frames.rs"]
+mod frames;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use frames::{ALLOWED, ALLOWED_ID, By, FORBIDDEN, FORBIDDEN_ID, NAMED, Named, UNKNOWN_ID, codes, framed, leaks, names};
 use skein_filters::authorize::Authorize;
 use skein_filters::authorize::apis::{self, Facts, OfCluster};
 use skein_filters::authorize::grants::Rule;
@@ -23,7 +27,7 @@ use skein_protocol::frame::Head;
 use skein_protocol::ids::{ApiKey, Direction};
 use skein_protocol::merge::merge;
 use skein_protocol::outline::{OUTLINED, Outline};
-use skein_protocol::passage::{Edit, Editor, Value};
+use skein_protocol::passage::{Edit, Value};
 use skein_protocol::rewrite::{Rewritten, rewrite};
 use skein_protocol::sample::{self, Dice, Recipe, SampleValue};
 use skein_protocol::table::{Fact, Table};
@@ -33,12 +37,6 @@ use skein_routing::path::{Seen, Translator};
 
 /// Frames of each message.
 const ROUNDS: u64 = 24;
-const ALLOWED: [&str; 2] = ["May#one", "May#the-other"];
-const FORBIDDEN: [&str; 2] = ["Never#one", "Never#the-other"];
-const ALLOWED_ID: [u8; 16] = *b"an-allowed-topic";
-const FORBIDDEN_ID: [u8; 16] = *b"FORBIDDEN__TOPIC";
-const UNKNOWN_ID: [u8; 16] = *b"nobody-knows-it!";
-
 /// Who has the cluster as well, or all but what is forbidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rights {
@@ -60,129 +58,6 @@ fn filter(rights: Rights) -> Box<dyn Filter> {
     filter.learned(ALLOWED_ID, ALLOWED[0]);
     filter.learned(FORBIDDEN_ID, FORBIDDEN[0]);
     filter
-}
-
-/// What the fields of a frame hold.
-struct Marker<'d> {
-    key: ApiKey,
-    way: Direction,
-    dice: &'d mut Dice,
-    /// Whether forbidden names may stand here at all.
-    forbidden: bool,
-    /// Where a topic has a place for both: whether it is named by its id.
-    by_id: bool,
-}
-
-impl Marker<'_> {
-    fn name(&mut self) -> SampleValue {
-        let from = if self.forbidden && self.dice.chance(100) { &FORBIDDEN } else { &ALLOWED };
-        SampleValue::Text(from[self.dice.index(2)].into())
-    }
-
-    fn mark(&mut self, fact: &'static Fact) -> SampleValue {
-        // What a group has given to a member is nothing that it asks for.
-        let owned = self.key == ApiKey::CONSUMER_GROUP_HEARTBEAT && fact.path.starts_with("TopicPartitions");
-        let either = self.way == Direction::ToBroker && [ApiKey::METADATA, ApiKey(20)].contains(&self.key);
-        match fact.meaning {
-            Meaning::TopicName if either && self.by_id && fact.path == "Topics[].Name" => SampleValue::Null,
-            Meaning::TopicId if either && !self.by_id => SampleValue::Id([0; 16]),
-            Meaning::TopicName | Meaning::GroupId | Meaning::TransactionalId | Meaning::CoordinatorKey => self.name(),
-            Meaning::TopicId if owned => SampleValue::Id(ALLOWED_ID),
-            Meaning::TopicId => SampleValue::Id(match self.dice.below(4) {
-                0 if self.forbidden => FORBIDDEN_ID,
-                1 if self.forbidden && self.way == Direction::ToBroker => UNKNOWN_ID,
-                _ => ALLOWED_ID,
-            }),
-            Meaning::KeyType => SampleValue::Int(i64::from(self.dice.below(2))),
-            Meaning::ResourceType => SampleValue::Int(self.dice.one_of(&[2, 32], 2)),
-            Meaning::ResourceName => self.name(),
-            Meaning::TopicRegex => SampleValue::Null,
-            Meaning::SessionEpoch => SampleValue::Int(self.dice.one_of(&[0, -1], 0)),
-            Meaning::ReplicaId => SampleValue::Int(-1),
-            Meaning::Partition => SampleValue::Int(i64::from(self.dice.below(9))),
-            _ => SampleValue::Any,
-        }
-    }
-}
-
-/// The fields of a frame that name something, in order.
-fn names(key: ApiKey, version: i16, way: Direction, frame: &[u8]) -> Vec<(Meaning, Named)> {
-    let mut found = Vec::new();
-    let mut editor = By(|fact: &'static Fact, value: Value<'_>| {
-        if let Value::Text(text) = value {
-            found.push((fact.meaning, Named::Name(String::from_utf8_lossy(text).into_owned())));
-        }
-        if let (Meaning::TopicId, Value::Id(id)) = (fact.meaning, value)
-            && id != [0; 16]
-        {
-            found.push((fact.meaning, Named::Id(id)));
-        }
-        Edit::Keep
-    });
-    let layout = Table::get().layout(key, version, way).unwrap();
-    rewrite(layout, NAMED, &mut frame.to_vec(), &mut editor, &mut Outline::off())
-        .unwrap_or_else(|error| panic!("{key} v{version} {way:?}: {error}"));
-    found
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Named {
-    Name(String),
-    Id([u8; 16]),
-}
-
-impl Named {
-    fn is_forbidden(&self) -> bool {
-        match self {
-            Self::Name(name) => FORBIDDEN.contains(&name.as_str()),
-            Self::Id(id) => *id == FORBIDDEN_ID,
-        }
-    }
-}
-
-const NAMED: Meanings = Meanings::of(&[
-    Meaning::TopicName,
-    Meaning::TopicId,
-    Meaning::GroupId,
-    Meaning::TransactionalId,
-    Meaning::CoordinatorKey,
-    Meaning::ResourceName,
-]);
-
-struct By<F>(F);
-
-impl<F: FnMut(&'static Fact, Value<'_>) -> Edit> Editor for By<F> {
-    fn edit(&mut self, fact: &'static Fact, value: Value<'_>) -> Edit {
-        (self.0)(fact, value)
-    }
-
-    fn producer_id(&mut self, _: i64) -> Option<i64> {
-        None
-    }
-}
-
-fn holds(frame: &[u8], mark: &[u8]) -> bool {
-    frame.windows(mark.len()).any(|window| window == mark)
-}
-
-/// Whether a frame has a name that may not be used, in whatever field.
-fn leaks(frame: &[u8]) -> bool {
-    FORBIDDEN.iter().any(|name| holds(frame, name.as_bytes())) || holds(frame, &FORBIDDEN_ID)
-}
-
-/// How often each error code stands in an answer.
-fn codes(key: ApiKey, version: i16, frame: &[u8]) -> Vec<i16> {
-    let mut codes = Vec::new();
-    let mut editor = By(|_: &'static Fact, value: Value<'_>| {
-        if let Value::Int(code) = value {
-            codes.push(i16::try_from(code).unwrap());
-        }
-        Edit::Keep
-    });
-    let layout = Table::get().layout(key, version, Direction::ToClient).unwrap();
-    let wants = Meanings::of(&[Meaning::Error]);
-    rewrite(layout, wants, &mut frame.to_vec(), &mut editor, &mut Outline::off()).unwrap();
-    codes
 }
 
 struct Case {
@@ -282,7 +157,7 @@ impl Case {
         };
         let has = layout.meanings();
         let mut asked = sorted(&self.frame, Direction::ToBroker);
-        asked.retain(|(meaning, name)| has.has(*meaning));
+        asked.retain(|(meaning, _)| has.has(*meaning));
         let told = sorted(&merged, Direction::ToClient);
         let forgotten = self.key == ApiKey::FETCH || self.key == ApiKey::OFFSET_FETCH;
         for name in asked.into_iter().filter(|_| !forgotten) {
@@ -316,14 +191,6 @@ fn for_every(way: Direction, mut law: impl FnMut(&'static Facts, i16, u64, &mut 
     }
 }
 
-fn framed(key: ApiKey, version: i16, way: Direction, dice: &mut Dice, forbidden: bool) -> Vec<u8> {
-    let recipe = Recipe { nulls: 10, ..Recipe::PLAIN };
-    let mut own = Dice::new(dice.roll());
-    let by_id = own.chance(128) && (key != ApiKey::METADATA || version >= 12);
-    let mut marker = Marker { key, way, dice: &mut own, forbidden, by_id };
-    sample::sample(key, version, way, &recipe, dice, &mut |fact| marker.mark(fact)).unwrap().frame
-}
-
 #[test]
 fn no_forbidden_name_reaches_a_broker_and_all_else_does() {
     let mut tally = Tally::default();
@@ -333,7 +200,7 @@ fn no_forbidden_name_reaches_a_broker_and_all_else_does() {
             return;
         }
         let rights = if round % 2 == 0 { Rights::OfNames } else { Rights::OfTheClusterToo };
-        let frame = framed(key, version, Direction::ToBroker, dice, round % 6 != 1);
+        let frame = framed(key, version, Direction::ToBroker, dice, if round % 6 == 1 { 0 } else { 100 });
         let name = format!("{key} v{version}, round {round}, {rights:?}");
         let case = Case { key, version, facts, frame, rights, name };
         let judged = !case.facts.asks.is_empty();
@@ -384,7 +251,7 @@ fn no_answer_lists_what_may_not_be_seen() {
         if facts.shows.is_empty() {
             return;
         }
-        let frame = framed(key, version, Direction::ToClient, dice, true);
+        let frame = framed(key, version, Direction::ToClient, dice, 100);
         let mut filter = filter(Rights::OfNames);
         let out = through(&mut filter, key, version, Direction::ToClient, &frame);
         let shown = names(key, version, Direction::ToClient, &out);
@@ -438,7 +305,7 @@ fn a_partition_that_may_not_be_written_is_none_that_a_broker_has_and_its_answer_
         if facts.key != ApiKey::PRODUCE {
             return;
         }
-        let frame = framed(ApiKey::PRODUCE, version, Direction::ToBroker, dice, true);
+        let frame = framed(ApiKey::PRODUCE, version, Direction::ToBroker, dice, 100);
         let mut filter = filter(Rights::OfNames);
         let out = through(&mut filter, ApiKey::PRODUCE, version, Direction::ToBroker, &frame);
         assert_eq!(out.len(), frame.len(), "a length has changed");

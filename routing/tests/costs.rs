@@ -10,7 +10,7 @@ use allocation_counter::measure;
 use skein_filters::authorize::Authorize;
 use skein_filters::authorize::grants::Rule;
 use skein_filters::authorize::operation::{Operation, Resource};
-use skein_filters::{Address, Client, Face, Filters};
+use skein_filters::{Address, Client, Face, Filters, Prepared};
 use skein_protocol::ids::VirtualNodeId;
 use skein_protocol::sample::{Dice, usual};
 use skein_protocol::table::Table;
@@ -35,7 +35,8 @@ fn judged() -> Engine {
     let others = others.iter().map(|(who, topics)| (who.as_str(), Rule::allow(every(), Resource::Topic, topics)));
     let all = ("ANONYMOUS", Rule::allow([Operation::Read, Operation::Write], Resource::Topic, "*"));
     let secret = ("*", Rule::deny(every(), Resource::Topic, "secret-*"));
-    judged_by(Arc::from([Arc::new(Authorize::new(others.chain([all, secret]))) as _]))
+    let filter: Arc<dyn Prepared> = Arc::new(Authorize::new(others.chain([all, secret])));
+    judged_by(Arc::from([filter]))
 }
 
 fn judged_by(filters: Filters) -> Engine {

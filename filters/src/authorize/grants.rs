@@ -109,13 +109,11 @@ impl Names {
         if self.any.denied.has(operation) {
             return false;
         }
-        let literal = |(name, said): (&Box<[u8]>, &Said)| {
+        let undenied = |name: &[u8], said: Said| {
             said.allowed.has(operation) && !said.and(self.prefixes(name)).denied.has(operation)
         };
-        let prefix = |(name, said): (&Box<[u8]>, &Said)| {
-            said.allowed.has(operation) && !self.prefixes(name).denied.has(operation)
-        };
-        self.any.allowed.has(operation) || self.literal.iter().any(literal) || self.prefix.iter().any(prefix)
+        let mut named = self.literal.iter().chain(&self.prefix);
+        self.any.allowed.has(operation) || named.any(|(name, said)| undenied(name, *said))
     }
 }
 

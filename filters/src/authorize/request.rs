@@ -250,7 +250,7 @@ fn answered(frame: Option<Vec<u8>>, code: Code) -> Flow {
 }
 
 /// One answer made of two.
-pub(crate) fn together(head: &Head, first: &[u8], rest: &[u8]) -> Result<Vec<u8>, Malformed> {
+fn together(head: &Head, first: &[u8], rest: &[u8]) -> Result<Vec<u8>, Malformed> {
     let unknown = Malformed::UnknownMessage { key: head.key.0, version: head.version };
     merge(Table::get().layout(head.key, head.version, Direction::ToClient).ok_or(unknown)?, first, rest)
 }

@@ -66,7 +66,6 @@ impl Judge {
     pub(super) fn verdict(
         &mut self, asked: &Asked, place: &mut Place, fact: &Fact, value: Value<'_>,
     ) -> Option<Verdict> {
-        let key = asked.facts.key;
         match (fact.meaning, value) {
             (Meaning::ResourceType, Value::Int(kind)) => {
                 place.resource_type = kind;
@@ -78,30 +77,26 @@ impl Judge {
             }
             (Meaning::TopicName, Value::Text(name)) => {
                 let operation = asked.facts.asks(Resource::Topic)?;
-                let may = self.may_with(asked, operation, Resource::Topic, name) && self.may_ask(asked, name);
-                Some(denied(may, Resource::Topic).or_dropped(fact))
+                let verdict =
+                    if self.is_enough(asked) { Verdict::Allowed } else { self.on(operation, Resource::Topic, name) };
+                Some(if self.may_ask(asked, name) { verdict.or_dropped(fact) } else { refused(Resource::Topic) })
             }
             (Meaning::TopicId, Value::Id(id)) if id != NONE => {
                 let operation = asked.facts.asks(Resource::Topic)?;
-                Some(self.verdict_by_id(key, asked.facts.cluster, operation, id).or_dropped(fact))
+                Some(self.verdict_by_id(asked, operation, id).or_dropped(fact))
             }
             (Meaning::GroupId, Value::Text(id)) => {
-                let may = self.may(asked.facts.asks(Resource::Group)?, Resource::Group, id);
-                place.in_refused_group = !may && is_item(fact);
-                Some(denied(may, Resource::Group))
+                let verdict = self.on(asked.facts.asks(Resource::Group)?, Resource::Group, id);
+                place.in_refused_group = verdict != Verdict::Allowed && is_item(fact);
+                Some(verdict)
             }
             (Meaning::TransactionalId, Value::Text(id)) => {
                 let operation = asked.facts.asks(Resource::TransactionalId)?;
-                Some(denied(self.may(operation, Resource::TransactionalId, id), Resource::TransactionalId))
+                Some(self.on(operation, Resource::TransactionalId, id))
             }
             (Meaning::ResourceName, Value::Text(name)) if asked.facts.cluster == OfCluster::Nothing => {
-                let of = apis::config_resource(place.resource_type);
                 let operation = asked.facts.asks(Resource::Topic)?;
-                let may = match of {
-                    Resource::Cluster => self.grants.allow_cluster(operation),
-                    of => self.may(operation, of, name),
-                };
-                Some(denied(may, of))
+                Some(self.on(operation, apis::config_resource(place.resource_type), name))
             }
             // Below version 4 the type of the key stands behind it.
             (Meaning::CoordinatorKey, Value::Text(id)) if is_item(fact) => Some(self.coordinator(place.key_type, id)),
@@ -111,18 +106,25 @@ impl Judge {
 
     /// Whether the coordinator of this may be looked for.
     pub(super) fn coordinator(&self, kind: i64, id: &[u8]) -> Verdict {
-        let of = |resource| denied(self.may(Operation::Describe, resource, id), resource);
         match kind {
-            0 => of(Resource::Group),
-            1 => of(Resource::TransactionalId),
-            _ => denied(self.grants.allow_cluster(Operation::ClusterAction), Resource::Cluster),
+            0 => self.on(Operation::Describe, Resource::Group, id),
+            1 => self.on(Operation::Describe, Resource::TransactionalId, id),
+            _ => self.on(Operation::ClusterAction, Resource::Cluster, id),
         }
     }
 
-    /// Whether something may be done, to this or to the whole cluster.
-    fn may_with(&self, asked: &Asked, operation: Operation, resource: Resource, name: &[u8]) -> bool {
-        let enough = matches!(asked.facts.cluster, OfCluster::Enough(of_all) if self.grants.allow_cluster(of_all));
-        enough || self.may(operation, resource, name)
+    /// The verdict on something; the cluster has a name of its own.
+    fn on(&self, operation: Operation, resource: Resource, name: &[u8]) -> Verdict {
+        let may = match resource {
+            Resource::Cluster => self.grants.allow_cluster(operation),
+            Resource::Topic | Resource::Group | Resource::TransactionalId => self.may(operation, resource, name),
+        };
+        if may { Verdict::Allowed } else { refused(resource) }
+    }
+
+    /// Whether what the client may do to the cluster is enough for everything.
+    fn is_enough(&self, asked: &Asked) -> bool {
+        matches!(asked.facts.cluster, OfCluster::Enough(of_all) if self.grants.allow_cluster(of_all))
     }
 
     /// Below version 4 of Metadata nothing says that a topic is not to be created: it is asked for only if it might be.
@@ -135,8 +137,8 @@ impl Judge {
         self.grants.allow_cluster(Operation::Create) || self.may(Operation::Create, Resource::Topic, topic)
     }
 
-    fn verdict_by_id(&mut self, key: ApiKey, cluster: OfCluster, operation: Operation, id: Id) -> Verdict {
-        if matches!(cluster, OfCluster::Enough(of_all) if self.grants.allow_cluster(of_all)) {
+    fn verdict_by_id(&mut self, asked: &Asked, operation: Operation, id: Id) -> Verdict {
+        if self.is_enough(asked) {
             return Verdict::Allowed;
         }
         match self.by_id(operation, id) {
@@ -144,21 +146,21 @@ impl Judge {
             ById::Denied => Verdict::Denied(Code::TOPIC_AUTHORIZATION_FAILED),
             ById::Unknown => Verdict::Unknown,
             // The broker knows no more of it; if it does, the answer is judged by the name.
-            ById::Nameless if key == ApiKey::METADATA => Verdict::Allowed,
+            ById::Nameless if asked.facts.key == ApiKey::METADATA => Verdict::Allowed,
             ById::Nameless => Verdict::Denied(Code::UNKNOWN_TOPIC_ID),
         }
     }
 }
 
-fn denied(may: bool, resource: Resource) -> Verdict {
-    if may { Verdict::Allowed } else { Verdict::Denied(apis::code(resource)) }
+fn refused(resource: Resource) -> Verdict {
+    Verdict::Denied(apis::code(resource))
 }
 
 impl Verdict {
     fn or_dropped(self, fact: &Fact) -> Self {
         match self {
             Self::Denied(_) if fact.path.starts_with("ForgottenTopicsData") => Self::Dropped,
-            other => other,
+            Self::Allowed | Self::Denied(_) | Self::Dropped | Self::Unknown => self,
         }
     }
 }
@@ -212,12 +214,12 @@ impl Split<'_> {
     }
 
     fn changed(&self, changes: Changes, fact: &Fact) -> Edit {
-        match fact.meaning {
-            Meaning::AutoCreate if changes.uncreated == Change::Yes => Edit::Int(0),
-            Meaning::SessionEpoch if changes.sessionless == Change::Yes => Edit::Int(-1),
-            Meaning::Wait if changes.sessionless == Change::Yes => Edit::Int(0),
-            _ => Edit::Keep,
+        let is = |meaning, change| fact.meaning == meaning && change == Change::Yes;
+        if is(Meaning::SessionEpoch, changes.sessionless) {
+            return Edit::Int(-1);
         }
+        let nothing = is(Meaning::AutoCreate, changes.uncreated) || is(Meaning::Wait, changes.sessionless);
+        if nothing { Edit::Int(0) } else { Edit::Keep }
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use skein_filters::authorize::Authorize;
 use skein_filters::authorize::grants::Rule;
-use skein_filters::{Address, Client, Face, Filters};
+use skein_filters::{Address, Client, Face, Filters, Prepared};
 use skein_protocol::Meaning;
 use skein_protocol::ids::{ApiKey, Direction, VirtualNodeId};
 use skein_protocol::sample::{self, Dice, Recipe, SampleValue};
@@ -70,7 +70,8 @@ impl Story {
 
     /// One that is judged by rules, whose lane to the broker is up.
     pub(crate) fn judged(rules: Vec<(&str, Rule)>, target: Target) -> Self {
-        let mut story = Self::through(target, LoginMode::None, Arc::from([Arc::new(Authorize::new(rules)) as _]));
+        let filter: Arc<dyn Prepared> = Arc::new(Authorize::new(rules));
+        let mut story = Self::through(target, LoginMode::None, Arc::from([filter]));
         story.says(&mut request(ApiKey::DESCRIBE_CLUSTER, 1));
         story.is_up(LANE);
         story
