@@ -11,6 +11,7 @@ import load
 import login
 import produce
 import program
+import rules
 import seek
 import share
 import transactions
@@ -27,6 +28,7 @@ SCENARIOS = {
     "transactions": transactions.run,
     "admin": admins.run,
     "share": share.run,
+    "rules": rules.run,
     "login": login.run,
     "produce-load": load.produce,
     "drain": load.drain,

@@ -30,6 +30,7 @@ public final class Probe {
             Map.entry("transactions", Transactions::run),
             Map.entry("admin", Admins::run),
             Map.entry("share", Share::run),
+            Map.entry("rules", Rules::run),
             Map.entry("login", Probe::login),
             Map.entry("produce-load", Load::produce),
             Map.entry("drain", Load::drain)));
