@@ -2,11 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::Arc;
 
 use skein_filters::{Address, Face, Filters};
 use skein_protocol::ids::{RealNodeId, VirtualNodeId};
 use skein_routing::graph::{Limits, LoginMode, Target};
+use skein_settings::Spanned;
+
+use crate::addressing::ProxyProtocol;
+use crate::login::{ClusterLogin, ListenerLogin};
+use crate::tls::{ClusterTls, ListenerTls};
 
 /// Everything that a file declares.
 pub struct Blueprint {
@@ -46,6 +52,10 @@ pub struct Cluster {
     pub nodes: Vec<RealNodeId>,
     /// Declared addresses.
     pub addresses: BTreeMap<RealNodeId, Address>,
+    /// How Skein logs in; `None`: it does not.
+    pub login: Option<ClusterLogin>,
+    /// TLS towards its brokers.
+    pub tls: Option<ClusterTls>,
 }
 
 /// A virtual cluster.
@@ -71,7 +81,35 @@ pub struct Listener {
     /// What it shows of the virtual cluster.
     pub face: Arc<Face>,
     /// How clients log in.
-    pub login: LoginMode,
+    pub login: ListenerLogin,
     /// What is bound, and the node that a connection there is for; `None`: the bootstrap address.
     pub binds: Vec<(SocketAddr, Option<VirtualNodeId>)>,
+    /// The names that lead here by the one address that is bound, if it is not ports that do.
+    pub names: Option<Names>,
+    /// TLS towards its clients. Always set if names lead here.
+    pub tls: Option<Spanned<ListenerTls>>,
+    /// Hosts that clients are told, and where they stand in the file: the certificate has to cover them.
+    pub hosts: Vec<(Arc<str>, Range<usize>)>,
+    /// Whether connections begin with a header of the PROXY protocol.
+    pub proxy: ProxyProtocol,
+}
+
+/// Names in TLS hellos, and the nodes that they stand for.
+#[derive(Clone, Debug)]
+pub struct Names {
+    /// Each name; `None`: the bootstrap address.
+    pub all: Vec<(Arc<str>, Option<VirtualNodeId>)>,
+    /// As the file has them, for those who ask what would be right: that of the bootstrap address, and that of nodes.
+    pub shown: [Arc<str>; 2],
+}
+
+impl Listener {
+    /// Who judges logins.
+    pub fn mode(&self) -> LoginMode {
+        match self.login {
+            ListenerLogin::None => LoginMode::None,
+            ListenerLogin::Relay => LoginMode::Relay,
+            ListenerLogin::Here(_) => LoginMode::Here,
+        }
+    }
 }

@@ -11,6 +11,7 @@ use skein_routing::graph::{LoginMode, Target};
 use skein_routing::topology::ClusterIndex;
 use skein_settings::{Fault, Spanned, quoted, show_size};
 
+use crate::addressing::Addressing;
 use crate::blueprint::{Blueprint, Cluster, VirtualCluster};
 use crate::document::{self, Document};
 use crate::graph::{Graph, Place};
@@ -18,11 +19,19 @@ use crate::listeners::{Claims, Owner};
 
 /// Ports that a file may have bound: more are a slip of the pen, and more than descriptors.
 const MOST_PORTS: usize = 100_000;
+/// Names in TLS hellos that a file may declare: more are a slip of the pen.
+const MOST_NAMES: usize = 1_000_000;
 
 /// Compiles a document.
 pub(crate) fn blueprint(document: &Document) -> Result<Blueprint, Vec<Fault>> {
-    let mut compile =
-        Compile { document, faults: Vec::new(), places: BTreeMap::new(), claims: Claims::default(), ports: 0 };
+    let mut compile = Compile {
+        document,
+        faults: Vec::new(),
+        places: BTreeMap::new(),
+        claims: Claims::default(),
+        ports: 0,
+        names: 0,
+    };
     let clusters = compile.clusters();
     let mut ids = BTreeMap::new();
     let mut virtual_clusters = Vec::new();
@@ -57,6 +66,8 @@ struct Compile<'d> {
     claims: Claims,
     /// Ports that would be bound so far.
     ports: usize,
+    /// Names that would be known so far.
+    names: usize,
 }
 
 impl<'d> Compile<'d> {
@@ -82,7 +93,7 @@ impl<'d> Compile<'d> {
     }
 
     fn cluster(&mut self, name: &str, declared: &document::Cluster) -> Cluster {
-        let document::Cluster { bootstrap, nodes, addresses } = declared;
+        let document::Cluster { bootstrap, nodes, addresses, login, tls } = declared;
         let known: BTreeSet<_> = nodes.ids.iter().copied().collect();
         let mut placed: BTreeMap<RealNodeId, Address> = BTreeMap::new();
         for (node, address) in addresses {
@@ -94,7 +105,14 @@ impl<'d> Compile<'d> {
             };
             placed.extend(address.clone().map(|address| (id, address)));
         }
-        Cluster { name: Arc::from(name), bootstrap: bootstrap.clone(), nodes: nodes.ids.clone(), addresses: placed }
+        Cluster {
+            name: Arc::from(name),
+            bootstrap: bootstrap.clone(),
+            nodes: nodes.ids.clone(),
+            addresses: placed,
+            login: login.as_ref().map(Spanned::get_ref).cloned(),
+            tls: tls.clone(),
+        }
     }
 
     fn virtual_cluster(
@@ -108,7 +126,12 @@ impl<'d> Compile<'d> {
         let real: Vec<_> =
             target.clusters().into_iter().filter_map(|index| Some((index, cluster(clusters, index)?))).collect();
         let count: usize = real.iter().map(|(_, cluster)| cluster.nodes.len()).sum();
-        self.ports = self.ports.saturating_add((count + 1).saturating_mul(declared.listeners.len()));
+        self.claim_ports(count, declared);
+        if self.names > MOST_NAMES {
+            let what = format!("{} names are to be known up to here", self.names);
+            self.fault(what, at, format!("declare at most {MOST_NAMES} in one process: one per node of each listener"));
+            return None;
+        }
         if self.ports > MOST_PORTS {
             self.fault(
                 format!("{} ports are to be bound up to here", self.ports),
@@ -119,7 +142,7 @@ impl<'d> Compile<'d> {
         }
         let nodes = self.virtual_nodes(&target, &real, &at);
         let id = declared.id.as_ref().map(Spanned::get_ref).cloned().unwrap_or_default();
-        let owner = Owner { name: name.get_ref(), id: &id, nodes: &nodes, clusters: real.len() };
+        let owner = Owner { name: name.get_ref(), id: &id, nodes: &nodes, clusters: &real };
         let listeners = declared
             .listeners
             .iter()
@@ -152,6 +175,19 @@ impl<'d> Compile<'d> {
             self.fault("filters on clients that only the cluster knows", listener.login.span(), right);
         }
         filters.into()
+    }
+
+    /// Counts what the listeners of a virtual cluster with so many nodes take.
+    fn claim_ports(&mut self, nodes: usize, declared: &document::VirtualCluster) {
+        for listener in declared.listeners.values().flatten() {
+            match listener.addressing {
+                Addressing::Ports { .. } => self.ports = self.ports.saturating_add(nodes + 1),
+                Addressing::Names { .. } => {
+                    self.ports = self.ports.saturating_add(1);
+                    self.names = self.names.saturating_add(nodes + 1);
+                }
+            }
+        }
     }
 
     /// An answer takes twice its length of the memory for answers: one that never fits would wait until its deadline.

@@ -4,6 +4,7 @@
 //! only if the file says the same of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde_json::{Map, Value, json};
 use toml::de::DeValue;
@@ -13,8 +14,8 @@ type Table = Map<String, Value>;
 /// What one name stands for in the file: its own table, and all tables that it leads to.
 pub type Declaration = BTreeMap<String, Value>;
 
-/// The declarations of a file, by name.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// The declarations of a file, by name. Secrets are in it as they are written, so that a change of one is seen.
+#[derive(Clone, Default, PartialEq)]
 pub struct Declared {
     /// Of each virtual cluster, with every cluster and router that it names, and what those name.
     pub virtual_clusters: BTreeMap<String, Declaration>,
@@ -24,6 +25,18 @@ pub struct Declared {
 
 const VIRTUAL_CLUSTERS: &str = "virtual-clusters";
 const CLUSTERS: &str = "clusters";
+
+/// Names only: what they stand for may be secret.
+impl fmt::Debug for Declared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let virtual_clusters: Vec<_> = self.virtual_clusters.keys().collect();
+        let clusters: Vec<_> = self.clusters.keys().collect();
+        f.debug_struct("Declared")
+            .field("virtual_clusters", &virtual_clusters)
+            .field("clusters", &clusters)
+            .finish_non_exhaustive()
+    }
+}
 
 impl Declared {
     /// The declarations of a file that has been read.
@@ -120,6 +133,13 @@ mod tests {
         assert_eq!(changed("a:9092", "c:9092"), ["one", "a"]);
         assert_eq!(changed("b:9092", "c:9092"), ["two", "b"]);
         assert_eq!(changed("target.router = \"r\"", "target.router = \"r\"\nid = \"x\""), ["two"]);
+    }
+
+    #[test]
+    fn what_is_declared_is_not_shown() {
+        let table = toml::de::DeTable::parse(FILE).unwrap().into_inner();
+        let shown = format!("{:?}", Declared::of(&plain(&DeValue::Table(table))));
+        assert!(shown.contains("one") && !shown.contains("9092"), "{shown}");
     }
 
     #[test]

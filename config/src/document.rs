@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::ops::RangeInclusive;
-use std::sync::Arc;
 
 use skein_filters::Address;
 use skein_routing::declared::{DeclaredFilter, DeclaredRouter, DeclaredTarget, target};
-use skein_routing::graph::LoginMode;
 use skein_routing::kind::Registry;
-use skein_settings::{Spanned, Table, Value, fields, list, named, words};
+use skein_settings::{Spanned, Table, Value, fields, list, named};
 
+use crate::addressing::{Addressing, ProxyProtocol, addressing, proxy_protocol};
 use crate::limits::{self, DeclaredLimits, DeclaredMemory};
+use crate::login::{self, ClusterLogin, ListenerLogin};
 use crate::process::{self, Connections, DeclaredAdmin, Process};
+use crate::tls::{self, ClusterTls, ListenerTls};
 use crate::values::{self, NodeList};
 
 /// What has a name in the file; `None`: it has a fault, which has been told.
@@ -45,6 +45,10 @@ pub struct Cluster {
     pub nodes: NodeList,
     /// Where brokers are reached, for those whose address Skein cannot ask for.
     pub addresses: Named<Address>,
+    /// How Skein logs in.
+    pub login: Option<Spanned<ClusterLogin>>,
+    /// TLS towards its brokers.
+    pub tls: Option<ClusterTls>,
 }
 
 /// What clients see. `None`: it has a fault, which has been told, and which is none of the other keys.
@@ -66,12 +70,14 @@ pub struct VirtualCluster {
 pub struct Listener {
     /// The bootstrap address that is bound.
     pub bind: Spanned<SocketAddr>,
-    /// The host that clients are told.
-    pub advertise: Spanned<Arc<str>>,
-    /// One port per node.
-    pub ports: Spanned<RangeInclusive<u16>>,
+    /// How clients say which node they mean.
+    pub addressing: Addressing,
     /// How clients log in.
-    pub login: Spanned<LoginMode>,
+    pub login: Spanned<ListenerLogin>,
+    /// Whether connections begin with a header of the PROXY protocol.
+    pub proxy: ProxyProtocol,
+    /// TLS towards its clients.
+    pub tls: Option<Spanned<ListenerTls>>,
 }
 
 /// A whole file.
@@ -122,7 +128,12 @@ fn cluster(table: &mut Table<'_>) -> Option<Cluster> {
         "A table from node id to `\"HOST:PORT\"`, for brokers whose own idea of their address does not work from here, or \
          is not known because logins are relayed. A declared address wins over what the cluster says.",
     );
+    let login = fields("a login", "a table `[clusters.NAME.login]`", login::cluster);
+    let login = table.optional("login", login, "How Skein logs in; it does not unless this is there.");
+    let tls = tls::cluster(table);
     Some(Cluster {
+        login: login?,
+        tls: tls?,
         bootstrap: bootstrap?.into_inner().into_iter().map(Spanned::into_inner).collect(),
         nodes: nodes?.into_inner(),
         addresses: addresses?.map(Spanned::into_inner).unwrap_or_default(),
@@ -166,23 +177,16 @@ fn listener(table: &mut Table<'_>) -> Option<Listener> {
         "The IP address and port of the bootstrap address: `\"0.0.0.0:9092\"`. The ports of the nodes are bound on the same \
          IP address.",
     );
-    let advertise = table.required(
-        "advertise",
-        values::advertised(),
-        "The host that clients are told, a name or an address that leads here. Not a wildcard such as `0.0.0.0`.",
-    );
-    let ports = table.required(
-        "ports",
-        values::ports(),
-        "A range `\"9101-9199\"`: its first port is that of the first node in `nodes`, and so on. It may be longer than \
-         needed; what is not used is not bound.",
-    );
+    let addressing = addressing(table);
     let login = table.or(
         "login",
-        words([("none", LoginMode::None), ("relay", LoginMode::Relay)]),
-        LoginMode::None,
+        login::listener(),
+        ListenerLogin::None,
         "`\"none\"`: clients do not log in, and SASL is refused. `\"relay\"`: they log in by SASL, whose bytes are passed \
-         to the cluster, which judges them; before that, only ApiVersions and SASL pass.",
+         to the one cluster, which judges them; each client then has one link, and Skein asks the cluster nothing for itself. A \
+         table with `mechanisms`: Skein judges logins itself. Before a login only ApiVersions and SASL pass.",
     );
-    Some(Listener { bind: bind?, advertise: advertise?, ports: ports?, login: login? })
+    let proxy = proxy_protocol(table);
+    let tls = tls::listener(table);
+    Some(Listener { bind: bind?, addressing: addressing?, login: login?, proxy: proxy?, tls: tls? })
 }

@@ -39,6 +39,8 @@ pub struct Connections {
     pub accepts_per_second: Option<NonZeroU32>,
     /// How long the first whole request may take to come.
     pub first_request_timeout: Duration,
+    /// How long a client may take to log in, where it has to.
+    pub login_timeout: Duration,
     /// How long nothing may come from a client that is owed nothing.
     pub idle_timeout: Duration,
     /// How old a connection may become, give or take a tenth; it ends between two requests.
@@ -52,6 +54,7 @@ impl Default for Connections {
             most_per_source: None,
             accepts_per_second: None,
             first_request_timeout: Duration::from_secs(30),
+            login_timeout: Duration::from_secs(30),
             // As brokers have it (connections.max.idle.ms).
             idle_timeout: Duration::from_secs(600),
             most_age: None,
@@ -110,6 +113,12 @@ pub(crate) fn connections(table: &mut Table<'_>) -> Option<Connections> {
         usual.first_request_timeout,
         "How long a client may take to begin its first request; from then on `frame-arrival` holds.",
     );
+    let login_timeout = table.or(
+        "login-timeout",
+        span(),
+        usual.login_timeout,
+        "How long a client may take until it is logged in, where it has to.",
+    );
     let idle_timeout = table.or(
         "idle-timeout",
         span(),
@@ -127,6 +136,7 @@ pub(crate) fn connections(table: &mut Table<'_>) -> Option<Connections> {
         most_per_source: bound(most_per_source?),
         accepts_per_second: bound(accepts_per_second?),
         first_request_timeout: first_request_timeout?.into_inner(),
+        login_timeout: login_timeout?.into_inner(),
         idle_timeout: idle_timeout?.into_inner(),
         most_age: most_age?.map(Spanned::into_inner),
     })

@@ -64,11 +64,14 @@ pub(crate) fn advertised() -> Text<Arc<str>> {
         if is_wildcard {
             return Err(format!("{} is a wildcard: clients cannot connect to it", quoted(text)));
         }
-        if ip.is_none() && !is_host(text) {
-            return Err(format!("{} is not a host", quoted(text)));
-        }
-        Ok(Arc::from(text))
+        host(text)
     })
+}
+
+/// A host, without a port.
+pub(crate) fn host(text: &str) -> Result<Arc<str>, String> {
+    let is_right = text.parse::<IpAddr>().is_ok() || is_host(text);
+    if is_right { Ok(Arc::from(text)) } else { Err(format!("{} is not a host", quoted(text))) }
 }
 
 /// Whether a text is a host name or an IPv4 address.

@@ -10,9 +10,9 @@ use skein_protocol::table::{Table, Versions};
 use skein_routing::apis::metadata;
 use skein_routing::topology::{Offer, Topology};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 
 use crate::failure::Failure;
+use crate::stream::Stream;
 
 /// Bytes of an answer to one of Skein's own questions: brokers, ranges and features, no topics.
 pub(crate) const MOST_ANSWER: u32 = 16 << 20;
@@ -22,15 +22,16 @@ const ASKED: i16 = 4;
 const UNSUPPORTED_VERSION: i16 = 35;
 
 /// Sends a frame, given without its length, and reads the one that answers it, without its length.
-async fn exchange(stream: &mut TcpStream, correlation: i32, frame: &[u8]) -> Result<Bytes, Failure> {
+pub(crate) async fn exchange(stream: &mut Stream, correlation: i32, frame: &[u8]) -> Result<Bytes, Failure> {
     let length = u32::try_from(frame.len()).map_err(|_| Failure::Unasked("a question beyond 4 GiB".to_owned()))?;
     let mut out = BytesMut::with_capacity(frame.len() + 4);
     out.extend_from_slice(&length.to_be_bytes());
     out.extend_from_slice(frame);
     stream.write_all(&out).await?;
+    stream.flush().await?;
     let signed = stream.read_i32().await?;
     let length = u32::try_from(signed).ok().filter(|length| (4..=MOST_ANSWER).contains(length));
-    let length = length.ok_or(Failure::Length(signed))?;
+    let length = length.ok_or(if is_alert(signed) { Failure::SpeaksTls } else { Failure::Length(signed) })?;
     let mut answer = BytesMut::new();
     let mut limited = stream.take(u64::from(length));
     // It grows with what arrives, never by what is claimed.
@@ -45,11 +46,16 @@ async fn exchange(stream: &mut TcpStream, correlation: i32, frame: &[u8]) -> Res
     }
 }
 
+/// Whether what stands in the place of a length is the beginning of an alert of TLS.
+fn is_alert(length: i32) -> bool {
+    matches!(length.to_be_bytes(), [0x15, 0x03, 0x00..=0x04, _])
+}
+
 /// Asks what a broker offers.
 ///
 /// # Errors
 /// [`Failure`]: the stream is of no further use.
-pub(crate) async fn offer(stream: &mut TcpStream) -> Result<Offer, Failure> {
+pub(crate) async fn offer(stream: &mut Stream) -> Result<Offer, Failure> {
     let mut version = ASKED;
     loop {
         let request = ApiVersionsRequest::default()
@@ -105,7 +111,7 @@ fn read_offer(response: &ApiVersionsResponse) -> Offer {
 ///
 /// # Errors
 /// [`Failure`]: the stream is of no further use.
-pub(crate) async fn identity(stream: &mut TcpStream, offer: &Offer) -> Result<Topology, Failure> {
+pub(crate) async fn identity(stream: &mut Stream, offer: &Offer) -> Result<Topology, Failure> {
     let offered = offer.apis.get(&ApiKey::METADATA).copied();
     let version = offered.and_then(metadata::version).ok_or(Failure::NoVersion)?;
     let answer = exchange(stream, 1, &metadata::question(version, 1)).await;

@@ -17,6 +17,8 @@ use crate::dial::{self, Unreached};
 use crate::health::{self, Answered, Health};
 use crate::inspect::{Depth, Inspected, look};
 use crate::patience::{LONGEST, Resting, rest};
+use crate::speaker::Speaker;
+use crate::tls::ClientTls;
 
 /// The shortest time between two rounds of questions.
 const BETWEEN: Duration = Duration::from_millis(10);
@@ -34,10 +36,13 @@ pub struct Known {
     pub failure: Option<Arc<str>>,
 }
 
-/// Asks one cluster.
+/// Asks one cluster, as one who speaks to it.
 #[derive(Debug)]
 pub struct Asker {
     cluster: Cluster,
+    /// As whom it asks; `None`: without a login.
+    speaker: Option<Arc<Speaker>>,
+    tls: Option<Arc<ClientTls>>,
     known: watch::Sender<Known>,
     questions: mpsc::Sender<Need>,
     /// What each broker offered when it was last spoken to.
@@ -50,19 +55,37 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// Starts it; its task ends with the last handle to it.
-    pub fn start(cluster: Cluster) -> Arc<Self> {
-        let (asker, waiting) = Self::new(cluster);
+    /// Starts one that asks with Skein's own login, if there is one; its task ends with the last handle to it.
+    ///
+    /// `tls`: how its brokers are spoken to; `None`: without TLS.
+    pub fn start(cluster: Cluster, tls: Option<Arc<ClientTls>>) -> Arc<Self> {
+        let service = cluster.login.as_ref().and_then(|login| login.service.clone());
+        let (mut asker, waiting) = Self::new(cluster, service.map(|service| Arc::new(Speaker::declared(service))));
+        asker.tls = tls;
         let asker = Arc::new(asker);
         tokio::spawn(health::watch(Arc::downgrade(&asker)));
         tokio::spawn(rounds(Arc::downgrade(&asker), waiting));
         asker
     }
 
-    fn new(cluster: Cluster) -> (Self, mpsc::Receiver<Need>) {
+    /// Starts one that asks the same cluster as somebody else. It begins with what is known: where brokers are is no secret,
+    /// and what each may see there the cluster judges for itself.
+    #[must_use]
+    pub fn speaking_as(&self, speaker: Arc<Speaker>) -> Arc<Self> {
+        let (asker, waiting) = Self::new(self.cluster.clone(), Some(speaker));
+        let offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let asker = Arc::new(Self { offers: Mutex::new(offers), tls: self.tls.clone(), ..asker });
+        asker.known.send_modify(|known| known.topology = self.known());
+        tokio::spawn(rounds(Arc::downgrade(&asker), waiting));
+        asker
+    }
+
+    fn new(cluster: Cluster, speaker: Option<Arc<Speaker>>) -> (Self, mpsc::Receiver<Need>) {
         let (questions, waiting) = mpsc::channel(WAITING);
         let asker = Self {
             cluster,
+            speaker,
+            tls: None,
             known: watch::Sender::default(),
             questions,
             offers: Mutex::default(),
@@ -76,6 +99,16 @@ impl Asker {
     /// The cluster that it asks.
     pub fn cluster(&self) -> &Cluster {
         &self.cluster
+    }
+
+    /// As whom it asks; `None`: without a login.
+    pub fn speaker(&self) -> Option<&Arc<Speaker>> {
+        self.speaker.as_ref()
+    }
+
+    /// How its brokers are spoken to; `None`: without TLS.
+    pub(crate) fn tls(&self) -> Option<&ClientTls> {
+        self.tls.as_deref()
     }
 
     /// What is known now.
@@ -111,6 +144,18 @@ impl Asker {
         self.ask(need);
         // An error means that the asker is gone, and with it the process.
         let _ = changes.wait_for(|known| known.rounds > before).await;
+    }
+
+    /// Has a broker say now whether it takes the login.
+    ///
+    /// # Errors
+    /// [`Unreached`]: it does not, or none could be asked.
+    pub async fn prove(&self) -> Result<(), Unreached> {
+        let (address, inspected) = self.round(Depth::Identity).await?;
+        match other(&self.known(), &inspected.topology) {
+            None => Ok(()),
+            Some((known, found)) => Err(Unreached::Elsewhere { address, found, known }),
+        }
     }
 
     /// What a session found out on its own lane.
@@ -165,7 +210,8 @@ impl Asker {
 
     /// One round of questions: the first broker that answers all of them ends it.
     async fn round(&self, depth: Depth) -> Result<(Address, Inspected), Unreached> {
-        dial::at_any(self.candidates(None), |stream| look(stream, depth)).await
+        let look = |stream| look(stream, depth, self.speaker.as_deref());
+        dial::at_any(self.candidates(None), self.tls(), look).await
     }
 
     /// A round has ended, and so it went.
@@ -301,7 +347,8 @@ mod tests {
     }
 
     fn cluster(addresses: BTreeMap<RealNodeId, Address>) -> Cluster {
-        Cluster { name: Arc::from("one"), bootstrap: Vec::new(), nodes: Vec::new(), addresses }
+        let name = Arc::from("one");
+        Cluster { name, bootstrap: Vec::new(), nodes: Vec::new(), addresses, login: None, tls: None }
     }
 
     fn offers(asker: &Asker) -> Option<Offer> {
@@ -310,7 +357,7 @@ mod tests {
 
     #[test]
     fn what_brokers_say_at_the_same_time_is_offered_as_far_as_all_can_do_it() {
-        let (asker, _) = Asker::new(cluster(BTreeMap::new()));
+        let (asker, _) = Asker::new(cluster(BTreeMap::new()), None);
         let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             for port in 3..6 {
@@ -332,7 +379,7 @@ mod tests {
 
     #[test]
     fn a_broker_that_is_gone_has_no_say_in_what_is_offered_and_one_at_its_declared_address_has() {
-        let (asker, _) = Asker::new(cluster(BTreeMap::from([(RealNodeId(7), address(70))])));
+        let (asker, _) = Asker::new(cluster(BTreeMap::from([(RealNodeId(7), address(70))])), None);
         for (port, to) in [(1, 9), (8, 3), (70, 5)] {
             asker.offered(&address(port), up_to(to));
         }
@@ -348,7 +395,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_pauses_after_rounds_that_failed_grow_and_are_never_alike() {
         // It has no address, so its rounds fail at once.
-        let asker = Asker::start(cluster(BTreeMap::new()));
+        let asker = Asker::start(cluster(BTreeMap::new()), None);
         asker.next(Need::Identity).await;
         let mut pauses = Vec::new();
         for _ in 0..40 {
@@ -365,7 +412,7 @@ mod tests {
 
     #[test]
     fn a_broker_of_another_cluster_changes_nothing_that_is_known() {
-        let (asker, _) = Asker::new(cluster(BTreeMap::new()));
+        let (asker, _) = Asker::new(cluster(BTreeMap::new()), None);
         let said = |id: &str, port| {
             let nodes = BTreeMap::from([(RealNodeId(1), address(port))]);
             let topology = Topology { cluster_id: Some(Arc::from(id)), nodes, ..Topology::default() };

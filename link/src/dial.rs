@@ -13,7 +13,9 @@ use tokio::time::timeout;
 use crate::asker::Asker;
 use crate::failure::Failure;
 use crate::race::{self, ALL};
-use crate::{ask, socket};
+use crate::stream::Stream;
+use crate::tls::ClientTls;
+use crate::{ask, login, socket};
 
 /// How long looking a name up may take, and then each of its addresses, to connect and to answer what it is asked.
 pub(crate) const ONE_ADDRESS: Duration = Duration::from_secs(4);
@@ -66,20 +68,55 @@ impl Unreached {
     }
 }
 
-/// Connects to a broker of a cluster, or to any that lives, and negotiates.
+impl Unreached {
+    /// Whether a broker was there, and did not take the login.
+    pub fn is_refusal(&self) -> bool {
+        let Self::Address { why, .. } = self else { return false };
+        matches!(why, Failure::NotTaken { .. } | Failure::LoginRefused { .. })
+    }
+}
+
+/// A stream to a broker that has said what it offers, and lets its owner in.
+#[derive(Debug)]
+pub struct Linked {
+    /// The stream.
+    pub stream: Stream,
+    /// The login on it; `None`: there is none.
+    pub login: Option<LoggedIn>,
+}
+
+/// A login on a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoggedIn {
+    /// The version of SaslAuthenticate that the broker has.
+    pub version: i16,
+    /// How long it holds; `None`: for as long as the stream.
+    pub lifetime: Option<Duration>,
+}
+
+/// Whose login a link is to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// The asker's, if it has one.
+    Askers,
+    /// None of ours: a client logs in on it by itself.
+    Clients,
+}
+
+/// Connects to a broker of a cluster, or to any that lives, negotiates, and logs in.
 ///
 /// # Errors
 /// [`Unreached`]: the address that failed last, and what happened there.
-pub async fn connect(asker: Arc<Asker>, node: Option<RealNodeId>) -> Result<TcpStream, Unreached> {
+pub async fn connect(asker: Arc<Asker>, node: Option<RealNodeId>, whose: Whose) -> Result<Linked, Unreached> {
     if let Some(left) = asker.resting.left(node) {
         return Err(Unreached::Resting { left });
     }
-    let outcome = timeout(ALL, dial(&asker, node)).await.unwrap_or(Err(Unreached::Late));
+    let outcome = timeout(ALL, dial(&asker, node, whose)).await.unwrap_or(Err(Unreached::Late));
     asker.resting.dialled(node, &outcome);
     outcome
 }
 
-async fn dial(asker: &Asker, node: Option<RealNodeId>) -> Result<TcpStream, Unreached> {
+async fn dial(asker: &Asker, node: Option<RealNodeId>, whose: Whose) -> Result<Linked, Unreached> {
     let mut candidates = asker.candidates(node);
     if candidates.is_empty() {
         asker.next(Need::Again).await;
@@ -88,13 +125,22 @@ async fn dial(asker: &Asker, node: Option<RealNodeId>) -> Result<TcpStream, Unre
     if candidates.is_empty() {
         return Err(node.map_or(Unreached::Late, Unreached::NoAddress));
     }
+    let speaker = asker.speaker().filter(|_| whose == Whose::Askers);
     let negotiate = |mut stream| async move {
         let offer = ask::offer(&mut stream).await?;
-        Ok((stream, offer))
+        let login = match speaker {
+            None => None,
+            Some(speaker) => {
+                let version = login::version(&offer)?;
+                let lifetime = login::log_in(&mut login::Own(&mut stream), speaker, version).await?;
+                Some(LoggedIn { version, lifetime })
+            }
+        };
+        Ok((Linked { stream, login }, offer))
     };
-    let (address, (stream, offer)) = at_any(candidates, negotiate).await?;
+    let (address, (linked, offer)) = at_any(candidates, asker.tls(), negotiate).await?;
     asker.offered(&address, offer);
-    Ok(stream)
+    Ok(linked)
 }
 
 /// Does what is to be done at the first of several addresses where it succeeds, and says which that was.
@@ -102,14 +148,14 @@ async fn dial(asker: &Asker, node: Option<RealNodeId>) -> Result<TcpStream, Unre
 /// # Errors
 /// [`Unreached`]: the address that failed last, and what happened there.
 pub(crate) async fn at_any<T, W>(
-    addresses: Vec<Address>, work: impl Fn(TcpStream) -> W,
+    addresses: Vec<Address>, tls: Option<&ClientTls>, work: impl Fn(Stream) -> W,
 ) -> Result<(Address, T), Unreached>
 where
     W: Future<Output = Result<T, Failure>>,
 {
     let work = &work;
     let attempts = addresses.into_iter().map(|address| async move {
-        match at(&address, work).await {
+        match at(&address, tls, work).await {
             Ok(done) => Ok((address, done)),
             Err(why) => Err(Unreached::Address { address, why }),
         }
@@ -122,16 +168,22 @@ where
 ///
 /// # Errors
 /// [`Failure`]: the last one, if there were several.
-pub(crate) async fn at<T, W>(address: &Address, work: impl Fn(TcpStream) -> W) -> Result<T, Failure>
+pub(crate) async fn at<T, W>(
+    address: &Address, tls: Option<&ClientTls>, work: impl Fn(Stream) -> W,
+) -> Result<T, Failure>
 where
     W: Future<Output = Result<T, Failure>>,
 {
     let named = timeout(ONE_ADDRESS, lookup_host((&*address.host, address.port))).await;
     let sockets = named.map_err(|_| Failure::Late)?.map_err(Failure::Unresolved)?.collect();
-    at_socket(sockets, work).await
+    let under = tls.map(|tls| (tls, &*address.host));
+    at_socket(sockets, under, work).await
 }
 
-async fn at_socket<T, W>(sockets: Vec<SocketAddr>, work: impl Fn(TcpStream) -> W) -> Result<T, Failure>
+/// `under`: the TLS that is spoken there, and the host that the sockets are of.
+async fn at_socket<T, W>(
+    sockets: Vec<SocketAddr>, under: Option<(&ClientTls, &str)>, work: impl Fn(Stream) -> W,
+) -> Result<T, Failure>
 where
     W: Future<Output = Result<T, Failure>>,
 {
@@ -140,7 +192,14 @@ where
     }
     let work = &work;
     let attempts = sockets.into_iter().map(|socket| async move {
-        let all = async { work(open(socket).await?).await };
+        let all = async {
+            let plain = open(socket).await?;
+            match under {
+                None => work(Stream::Plain(plain)).await,
+                // A broker that wants a certificate says so only after the handshake.
+                Some((tls, host)) => work(tls.connect(host, plain).await?).await.map_err(Failure::under_tls),
+            }
+        };
         timeout(ONE_ADDRESS, all).await.unwrap_or(Err(Failure::Late))
     });
     race::first(attempts).await.map_err(|last| last.unwrap_or(Failure::Late))
@@ -174,8 +233,8 @@ mod tests {
         let (live, answers) = listener().await;
         tokio::spawn(async move { live.accept().await.unwrap().0.write_u8(7).await });
         let begun = Instant::now();
-        let read = |mut stream: TcpStream| async move { Ok(stream.read_u8().await?) };
-        assert_eq!(at_socket(vec![mute, mute, refuses, mute, answers], read).await.unwrap(), 7);
+        let read = |mut stream: Stream| async move { Ok(stream.read_u8().await?) };
+        assert_eq!(at_socket(vec![mute, mute, refuses, mute, answers], None, read).await.unwrap(), 7);
         // Connecting is not enough, and what is mute does not use up the time of the others.
         assert!(begun.elapsed() < ONE_ADDRESS, "{:?}", begun.elapsed());
     }
@@ -185,10 +244,10 @@ mod tests {
         let (gone, refuses) = listener().await;
         drop(gone);
         let nothing = async |_| Ok(());
-        let reason = async |sockets| at_socket(sockets, nothing).await.unwrap_err().reason();
+        let reason = async |sockets| at_socket(sockets, None, nothing).await.unwrap_err().reason();
         assert_eq!(reason(vec![]).await, "no_address");
         assert_eq!(reason(vec![refuses]).await, "refused");
         let nowhere = Address { host: Arc::from("there.is.no.such.name.invalid"), port: 9092 };
-        assert_eq!(at(&nowhere, nothing).await.unwrap_err().reason(), "no_address");
+        assert_eq!(at(&nowhere, None, nothing).await.unwrap_err().reason(), "no_address");
     }
 }

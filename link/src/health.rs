@@ -85,7 +85,7 @@ pub(crate) async fn watch(asker: Weak<Asker>) {
 /// Asks a broker what it offers.
 async fn round_trip(asker: &Asker, address: &Address) -> Result<Duration, Arc<str>> {
     let begun = Instant::now();
-    let seen = inspect(address, Depth::Offer).await.map_err(|failure| failure.to_string())?;
+    let seen = inspect(address, asker.tls(), Depth::Offer, None).await.map_err(|failure| failure.to_string())?;
     asker.offered(address, seen.offer);
     Ok(begun.elapsed())
 }

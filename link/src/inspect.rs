@@ -2,10 +2,12 @@
 
 use skein_filters::Address;
 use skein_routing::topology::{Offer, Topology};
-use tokio::net::TcpStream;
 
 use crate::failure::Failure;
-use crate::{ask, dial};
+use crate::speaker::Speaker;
+use crate::stream::Stream;
+use crate::tls::ClientTls;
+use crate::{ask, dial, login};
 
 /// How much can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,20 +27,27 @@ pub struct Inspected {
     pub topology: Topology,
 }
 
-/// Connects to an address and asks.
+/// Connects to an address, under TLS if its cluster has it, and asks; as `speaker`, if that takes a login.
 ///
 /// # Errors
 /// [`Failure`]: there was no answer within a few seconds, or it was none.
-pub async fn inspect(address: &Address, depth: Depth) -> Result<Inspected, Failure> {
-    dial::at(address, |stream| look(stream, depth)).await
+pub async fn inspect(
+    address: &Address, tls: Option<&ClientTls>, depth: Depth, speaker: Option<&Speaker>,
+) -> Result<Inspected, Failure> {
+    dial::at(address, tls, |stream| look(stream, depth, speaker)).await
 }
 
 /// Asks on a stream.
-pub(crate) async fn look(mut stream: TcpStream, depth: Depth) -> Result<Inspected, Failure> {
+pub(crate) async fn look(mut stream: Stream, depth: Depth, speaker: Option<&Speaker>) -> Result<Inspected, Failure> {
     let offer = ask::offer(&mut stream).await?;
     let topology = match depth {
         Depth::Offer => Topology::default(),
-        Depth::Identity => ask::identity(&mut stream, &offer).await?,
+        Depth::Identity => {
+            if let Some(speaker) = speaker {
+                login::log_in(&mut login::Own(&mut stream), speaker, login::version(&offer)?).await?;
+            }
+            ask::identity(&mut stream, &offer).await?
+        }
     };
     Ok(Inspected { offer, topology })
 }

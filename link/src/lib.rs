@@ -5,6 +5,7 @@
 //!   session ── ask  ──► asker of the cluster ── a link of its own ──► any broker that lives
 //!                         │ one question at a time, for all who ask
 //!                         └► snapshot, published on change
+//!   KeySource, TokenSource ─► who has the keys of tokens, who gives tokens out: one fetch for all, ahead of time
 //!   health ──────────────► each broker, now and then, for those who watch
 //! ```
 //!
@@ -15,13 +16,27 @@
 mod ask;
 pub mod asker;
 pub mod dial;
+mod endpoint;
 mod failure;
+pub mod files;
 pub mod health;
 pub mod inspect;
+pub mod keys;
+pub mod login;
 mod patience;
 mod race;
+mod refreshed;
 pub mod socket;
+pub mod speaker;
+mod stream;
+pub mod tls;
+pub mod tokens;
 
 pub use asker::{Asker, Known};
-pub use dial::{Unreached, connect};
+pub use dial::{Linked, Unreached, connect};
+pub use endpoint::Endpoint;
 pub use failure::Failure;
+pub use keys::KeySource;
+pub use speaker::Speaker;
+pub use stream::{Stream, Tls};
+pub use tokens::TokenSource;

@@ -2,9 +2,11 @@
 
 mod file;
 mod log;
+mod password;
 mod signals;
 mod status;
 mod tools;
+mod user;
 mod wrong;
 
 use std::path::PathBuf;
@@ -81,6 +83,11 @@ enum Command {
         #[arg(long, value_enum, default_value_t = Report::Text)]
         format: Report,
     },
+    /// Keeps a file of users, for listeners that log clients in: salted credentials, never passwords.
+    User {
+        #[command(subcommand)]
+        change: user::Change,
+    },
     /// Prints completions for a shell.
     Completions {
         /// The shell.
@@ -144,6 +151,7 @@ fn execute(command: Command, kinds: &Registry) -> Result<ExitCode, Wrong> {
             .map(|()| ExitCode::SUCCESS)
             .map_err(|report| Wrong::new(format!("{report:?}"))),
         Command::Status { admin, format } => tools::status(&admin, format),
+        Command::User { change } => user::change(change),
         Command::Completions { shell } => tools::completions(shell, &mut Arguments::command()),
         Command::Man => tools::man(Arguments::command()),
         Command::Run { file, log } => {

@@ -3,16 +3,20 @@
 //! Levels by what an operator must do: `error` act now, `warn` act if it goes on, `info` life cycle, `debug` per connection.
 //! Never a password, token, key or record value. `docs/metrics.md` lists them all.
 
+mod arrivals;
 mod clients;
 mod links;
+mod logins;
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use skein_protocol::ids::VirtualNodeId;
 
+pub(crate) use self::arrivals::{FilesRenewed, OutOfDate, Unwelcome, What};
 pub(crate) use self::clients::{Closed, Connection, Ended, HeldBack, Opened, Refused, TurnedAway, Why};
 pub(crate) use self::links::{ClusterAsked, LinkLoss, LinkLost, LinkOpened};
+pub(crate) use self::logins::{LoginEnded, Outcome};
 use crate::app::Changes;
 use crate::meters::Meters;
 
@@ -108,6 +112,29 @@ impl Reloaded<'_> {
         let Changes { kept, begun, ended } = self.changes;
         meters.reloads.count([("reason", "taken_over")]);
         tracing::info!(file = self.file, kept, begun, ended, "file taken over");
+    }
+}
+
+/// A file that the configuration names was read anew, or could not be.
+pub(crate) struct FileRead<'a> {
+    pub(crate) file: &'a str,
+    /// What is wrong with it. What it held before holds still.
+    pub(crate) failure: Option<&'a str>,
+}
+
+impl FileRead<'_> {
+    pub(crate) fn emit(&self, meters: &Meters) {
+        let file = self.file;
+        match self.failure {
+            None => {
+                meters.files_read.count([("reason", "taken_over")]);
+                tracing::info!(file, "changed file taken over");
+            }
+            Some(error) => {
+                meters.files_read.count([("reason", "faulty")]);
+                tracing::error!(file, error, "changed file not taken over: what it held before holds still");
+            }
+        }
     }
 }
 

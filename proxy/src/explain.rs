@@ -67,16 +67,17 @@ pub fn explain(blueprint: &Blueprint, question: &Question) -> Result<String, Une
     for listener in &cluster.listeners {
         let address = at.and_then(|node| listener.face.nodes().get(&node));
         let address = address.map_or(String::new(), |address| format!(", {}:{}", address.host, address.port));
-        let login = format!("{:?}", listener.login).to_lowercase();
+        let login = format!("{:?}", listener.mode()).to_lowercase();
         line(&mut text, "listener", &listener.name, &format!("login {login}{address}"));
     }
     match manner::place(api.key) {
         Place::NotOffered => line(&mut text, "skein", "", "does not offer it: whoever sends it is disconnected"),
         Place::Ours => line(&mut text, "skein", "", "answers it itself, from what the clusters offer"),
         Place::Login => cluster.listeners.iter().for_each(|listener| {
-            let what = match listener.login {
+            let what = match listener.mode() {
                 LoginMode::None => "refuses it with ILLEGAL_SASL_STATE: it has `login = \"none\"`",
                 LoginMode::Relay => "passes it to the broker, which judges it",
+                LoginMode::Here => "judges it itself",
             };
             line(&mut text, "", &listener.name, what);
         }),
@@ -102,7 +103,7 @@ fn descent(
     });
     match descent {
         Descent::One { manner, path } => {
-            let logins: Vec<_> = cluster.listeners.iter().map(|listener| listener.login).collect();
+            let logins: Vec<_> = cluster.listeners.iter().map(skein_config::blueprint::Listener::mode).collect();
             arrival(text, blueprint, (api.key, &logins), &path, manner, question.topic.as_deref());
         }
         Descent::Whole { level, cap, .. } => {
@@ -128,7 +129,8 @@ fn arrival(
         None => "any broker that lives: the request came to a bootstrap address".to_owned(),
     };
     line(text, "cluster", &cluster.name, &node);
-    if path.to.node.is_some() && manner::is_for_any_broker(key) && logins.contains(&LoginMode::None) {
+    if path.to.node.is_some() && manner::is_for_any_broker(key) && logins.iter().any(|login| *login != LoginMode::Relay)
+    {
         let besides = if logins.contains(&LoginMode::Relay) { ", where logins are not relayed" } else { "" };
         let what = format!("or, should that one not be reachable, any that lives{besides}: all can answer this");
         line(text, "", "", &what);

@@ -1,17 +1,24 @@
 //! What all connections of the process share.
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use skein_config::blueprint::Memory;
 use skein_config::process::{Connections, Process};
+use skein_login::Decoys;
 use skein_routing::budget::Budget;
+use tokio::sync::Semaphore;
 
 use crate::admission::Descriptors;
+use crate::arrival::Seats;
+use crate::behind::Behind;
 use crate::meters::{Labels, Meters, dropped_log_lines, labels};
 use crate::pool::Pool;
+use crate::renewals::Renewals;
 use crate::roll::Roll;
-use crate::tenant::{Behind, Tenant};
+use crate::tenant::Tenant;
+use crate::tries::Tries;
 
 /// What all connections share.
 pub(crate) struct House {
@@ -20,6 +27,15 @@ pub(crate) struct House {
     pub(crate) requests: Arc<Budget>,
     pub(crate) answers: Arc<Budget>,
     pub(crate) descriptors: Arc<Descriptors>,
+    pub(crate) tries: Tries,
+    /// Seats of clients that are on their way in.
+    pub(crate) seats: Arc<Seats>,
+    /// What was made of files, and is looked at as long as it is in use.
+    pub(crate) renewals: Arc<Renewals>,
+    /// What those see who are nobody: the same as long as the process lives.
+    pub(crate) decoys: Decoys,
+    /// As many passwords are hashed at once as there are processors: a flood of logins waits in turn, and nobody else does.
+    pub(crate) hashing: Arc<Semaphore>,
     settings: RwLock<Arc<Settings>>,
     board: RwLock<Board>,
     /// Held while metrics are told: those of brokers are written anew each time.
@@ -53,13 +69,18 @@ pub(crate) struct Board {
 
 impl House {
     /// What the file says of `memory` holds for as long as the process lives.
-    pub(crate) fn new(memory: &Memory, settings: Settings) -> Arc<Self> {
+    pub(crate) fn new(memory: &Memory, settings: Settings, decoys: Decoys) -> Arc<Self> {
         Arc::new(Self {
             pool: Pool::new(memory.idle_buffers),
             meters: Arc::default(),
             requests: Budget::new(memory.requests),
             answers: Budget::new(memory.answers),
             descriptors: Descriptors::new(),
+            tries: Tries::default(),
+            seats: Seats::new(),
+            renewals: Arc::default(),
+            decoys,
+            hashing: Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(1, NonZeroUsize::get))),
             settings: RwLock::new(Arc::new(settings)),
             board: RwLock::default(),
             telling: Mutex::default(),

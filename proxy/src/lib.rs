@@ -14,6 +14,8 @@
 mod admin;
 mod admission;
 pub mod app;
+mod arrival;
+mod behind;
 pub mod command;
 #[cfg(feature = "demo")]
 mod demo;
@@ -21,7 +23,9 @@ pub mod events;
 #[cfg(test)]
 mod example;
 pub mod explain;
+mod follow;
 mod frames;
+mod gate;
 mod house;
 mod listen;
 pub mod live;
@@ -29,7 +33,9 @@ pub mod meters;
 mod outbox;
 pub mod picture;
 mod pool;
+mod renewals;
 mod roll;
 mod session;
 mod source;
 mod tenant;
+mod tries;

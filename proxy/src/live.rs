@@ -7,8 +7,9 @@ use std::sync::Arc;
 use skein_config::blueprint::Cluster;
 use skein_config::{Blueprint, visible};
 use skein_filters::Address;
-use skein_link::Failure;
 use skein_link::inspect::{Depth, Inspected, inspect};
+use skein_link::tls::{ClientTls, Material};
+use skein_link::{Failure, Speaker};
 use skein_protocol::ids::{ApiKey, RealNodeId};
 use skein_protocol::table::Versions;
 use skein_routing::apis::api_versions;
@@ -51,12 +52,20 @@ impl fmt::Display for Finding {
 }
 
 /// Connects to every cluster and compares.
-pub async fn check(blueprint: &Blueprint) -> Vec<Finding> {
+pub async fn check(blueprint: &Blueprint, tls: &Material) -> Vec<Finding> {
     let mut all = Vec::new();
     let mut ids: BTreeMap<Arc<str>, Arc<str>> = BTreeMap::new();
     for (index, cluster) in blueprint.clusters.iter().enumerate() {
         let index = ClusterIndex(u16::try_from(index).unwrap_or(u16::MAX));
-        let mut look = Look { cluster, findings: Vec::new(), offers: BTreeMap::new() };
+        let service = cluster.login.as_ref().and_then(|login| login.service.clone());
+        let speaker = service.map(|service| Arc::new(Speaker::declared(service)));
+        let mut look = Look {
+            cluster,
+            tls: tls.clusters.get(&cluster.name).map(Arc::clone),
+            speaker,
+            findings: Vec::new(),
+            offers: BTreeMap::new(),
+        };
         if let Some(id) = look.at(depth(blueprint, index)).await
             && let Some(other) = ids.insert(Arc::clone(&id), Arc::clone(&cluster.name))
         {
@@ -67,16 +76,24 @@ pub async fn check(blueprint: &Blueprint) -> Vec<Finding> {
     all
 }
 
-/// Where clients log in by themselves, Skein cannot.
+/// Where clients log in by themselves, and Skein has no login of its own, it cannot ask for more.
 fn depth(blueprint: &Blueprint, index: ClusterIndex) -> Depth {
+    let login = blueprint.clusters.get(usize::from(index.0)).and_then(|cluster| cluster.login.as_ref());
+    if let Some(login) = login {
+        return if login.service.is_some() { Depth::Identity } else { Depth::Offer };
+    }
     let leads = blueprint.virtual_clusters.iter().filter(|cluster| cluster.target.clusters().contains(&index));
     let mut listeners = leads.flat_map(|cluster| &cluster.listeners);
-    if listeners.any(|listener| listener.login == LoginMode::Relay) { Depth::Offer } else { Depth::Identity }
+    if listeners.any(|listener| listener.mode() == LoginMode::Relay) { Depth::Offer } else { Depth::Identity }
 }
 
 /// A look at one cluster.
 struct Look<'a> {
     cluster: &'a Cluster,
+    /// How its brokers are spoken to.
+    tls: Option<Arc<ClientTls>>,
+    /// As whom it looks.
+    speaker: Option<Arc<Speaker>>,
     findings: Vec<Finding>,
     /// What each broker offers, by its address.
     offers: BTreeMap<String, Offer>,
@@ -106,7 +123,7 @@ impl Look<'_> {
 
     async fn bootstrap(&mut self, depth: Depth) -> Vec<(Address, Inspected)> {
         let (mut seen, mut missed) = (Vec::new(), Vec::new());
-        for (address, found) in ask_all(self.cluster.bootstrap.clone(), depth).await {
+        for (address, found) in self.ask_all(self.cluster.bootstrap.clone(), depth, self.speaker.as_ref()).await {
             match found {
                 Ok(inspected) => seen.push((address, inspected)),
                 Err(why) => missed.push(format!("{} cannot be reached: {why}", shown(&address))),
@@ -157,7 +174,7 @@ impl Look<'_> {
         let address = |node: &RealNodeId| cluster.addresses.get(node).or_else(|| real.get(node)).cloned();
         let there: Vec<(RealNodeId, Address)> = there.filter_map(|node| Some((*node, address(node)?))).collect();
         let addresses = there.iter().map(|(_, address)| address.clone()).collect();
-        for (address, found) in ask_all(addresses, Depth::Offer).await {
+        for (address, found) in self.ask_all(addresses, Depth::Offer, None).await {
             let nodes: Vec<_> =
                 there.iter().filter(|(_, at)| *at == address).map(|(node, _)| node.to_string()).collect();
             let node = format!("node {} at {}", nodes.join(", "), shown(&address));
@@ -173,6 +190,27 @@ impl Look<'_> {
                 }
             }
         }
+    }
+
+    /// Asks at each address once, at [`AT_ONCE`] of them together.
+    async fn ask_all(
+        &self, mut addresses: Vec<Address>, depth: Depth, speaker: Option<&Arc<Speaker>>,
+    ) -> Vec<(Address, Result<Inspected, Failure>)> {
+        addresses.dedup();
+        let mut all = Vec::new();
+        for some in addresses.chunks(AT_ONCE) {
+            let mut asked = JoinSet::new();
+            for address in some.iter().cloned() {
+                let (tls, speaker) = (self.tls.clone(), speaker.map(Arc::clone));
+                asked.spawn(async move {
+                    let found = inspect(&address, tls.as_deref(), depth, speaker.as_deref()).await;
+                    (address, found)
+                });
+            }
+            all.extend(asked.join_all().await);
+        }
+        all.sort_by_key(|(address, _)| addresses.iter().position(|asked| asked == address));
+        all
     }
 
     /// What its brokers offer alike, and what only some of them have.
@@ -204,24 +242,6 @@ fn beyond(key: ApiKey, versions: Versions, shared: Option<Versions>) -> Option<S
         Some(shared) if shared.to < versions.to => Some(format!("{key} above version {}", shared.to)),
         Some(_) => None,
     }
-}
-
-/// Asks at each address once, at [`AT_ONCE`] of them together.
-async fn ask_all(mut addresses: Vec<Address>, depth: Depth) -> Vec<(Address, Result<Inspected, Failure>)> {
-    addresses.dedup();
-    let mut all = Vec::new();
-    for some in addresses.chunks(AT_ONCE) {
-        let mut asked = JoinSet::new();
-        for address in some.iter().cloned() {
-            asked.spawn(async move {
-                let found = inspect(&address, depth).await;
-                (address, found)
-            });
-        }
-        all.extend(asked.join_all().await);
-    }
-    all.sort_by_key(|(address, _)| addresses.iter().position(|asked| asked == address));
-    all
 }
 
 /// Brokers that are asked at the same time.

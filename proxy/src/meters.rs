@@ -86,10 +86,14 @@ meters! {
         "Connections of clients that were closed as soon as they came, since a limit was reached.";
     connections_closed: Counter "connections_closed_total" [virtual_cluster, listener, reason]
         "Connections of clients that have ended.";
+    arrivals_failed: Counter "arrivals_failed_total" [reason]
+        "Clients that were not let in: by what they said of themselves, or did not say in time.";
     accepts_delayed: Counter "accepts_delayed_total" [virtual_cluster, listener]
         "Connections of clients that waited to be accepted, since more came than may in a second.";
     accepts_failed: Counter "accepts_failed_total" [reason]
         "Connections that could not be accepted.";
+    logins: Counter "logins_total" [virtual_cluster, listener, reason]
+        "Logins of clients that Skein has judged, and how they ended.";
     requests: Counter "requests_total" [virtual_cluster, listener, api]
         "Requests that have come from clients.";
     request_bytes: Counter "request_bytes_total" [virtual_cluster, listener, api]
@@ -132,6 +136,10 @@ meters! {
         "File descriptors that the process holds.";
     log_lines_dropped: Gauge "log_lines_dropped" []
         "Lines of the log that nobody read in time, and that were left out.";
+    files_read: Counter "files_read_total" [reason]
+        "Changed files of users, keys and certificates that were taken over, or were not.";
+    renewals: Counter "renewals_total" [reason]
+        "Changed certificates and keys that were taken over, or were not.";
     reloads: Counter "reloads_total" [reason]
         "Changed files that were taken over, or were not.";
 }

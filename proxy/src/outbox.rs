@@ -19,11 +19,14 @@ pub(crate) struct Outbox {
     chunks: VecDeque<Bytes>,
     /// Bytes of all chunks.
     bytes: usize,
+    /// Whether the stream may still hold something that it took: under TLS, records that a full socket did not take.
+    unflushed: bool,
 }
 
 impl Outbox {
+    /// Whether all has gone to the system.
     pub(crate) fn is_empty(&self) -> bool {
-        self.chunks.is_empty()
+        self.chunks.is_empty() && !self.unflushed
     }
 
     /// Bytes that have not been taken.
@@ -35,10 +38,11 @@ impl Outbox {
         if !chunk.is_empty() {
             self.bytes += chunk.len();
             self.chunks.push_back(chunk);
+            self.unflushed = true;
         }
     }
 
-    /// Sends what the socket takes. Ready once nothing is left.
+    /// Sends what the socket takes. Ready once nothing is left, here or in the stream.
     pub(crate) fn poll_flush<S: AsyncWrite + Unpin>(
         &mut self, stream: &mut S, cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
@@ -55,6 +59,8 @@ impl Outbox {
             }
             self.advance(written);
         }
+        ready!(Pin::new(stream).poll_flush(cx))?;
+        self.unflushed = false;
         if self.chunks.capacity() > SLICES {
             self.chunks = VecDeque::new();
         }

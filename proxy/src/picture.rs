@@ -10,7 +10,7 @@ use layout::core::geometry::{get_size_for_str, pad_shape_scalar};
 use layout::core::style::StyleAttr;
 use layout::std_shapes::shapes::{Arrow, Element, ShapeKind};
 use layout::topo::layout::VisualGraph;
-use skein_config::blueprint::VirtualCluster;
+use skein_config::blueprint::{Listener, VirtualCluster};
 use skein_config::{Blueprint, visible};
 use skein_protocol::ids::RealNodeId;
 use skein_routing::graph::{Level, Target};
@@ -147,7 +147,11 @@ const PADDING: f64 = 24.0;
 /// The bootstrap addresses of a virtual cluster.
 fn listeners(cluster: &VirtualCluster) -> Vec<String> {
     let bootstrap = |binds: &[(SocketAddr, _)]| binds.first().map(|(bind, _)| bind.to_string()).unwrap_or_default();
-    cluster.listeners.iter().map(|listener| format!("{} {}", listener.name, bootstrap(&listener.binds))).collect()
+    let shown = |listener: &Listener| match &listener.names {
+        None => format!("{} {}", listener.name, bootstrap(&listener.binds)),
+        Some(names) => format!("{} {} {}", listener.name, bootstrap(&listener.binds), names.shown.join(", ")),
+    };
+    cluster.listeners.iter().map(shown).collect()
 }
 
 /// Node ids; of many only the ends.

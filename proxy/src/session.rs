@@ -4,33 +4,39 @@ mod clock;
 mod closing;
 mod draining;
 mod lanes;
+mod login;
 mod peer;
+mod renewing;
 
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use skein_link::{Asker, Known, Unreached};
+use skein_link::{Asker, Known, Linked, Stream, Unreached};
 use skein_protocol::varint::wide;
 use skein_routing::engine::{Effect, Engine, LaneId, Move, Note, Out};
 use skein_routing::topology::{ClusterIndex, Destination};
-use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
 use self::clock::{Asks, Clock};
 use self::closing::Closing;
 use self::draining::Intake;
+use self::login::Entry;
 use self::peer::{Moved, Peer};
+use self::renewing::Renewal;
 use crate::admission::Guest;
+use crate::arrival::stranger;
 use crate::events::{Closed, Connection, Ended, LinkLoss, Refused};
 use crate::frames::Frames;
 use crate::house::House;
 use crate::listen::Entrance;
 use crate::roll::Place;
 use crate::source::Source;
+use crate::tenant::Askers;
 
 /// Whose bytes are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +61,7 @@ const UNREAD: usize = 64 << 10;
 /// How long a client that sends no more is given what it is owed.
 const OWED: Duration = Duration::from_secs(10);
 
-type Dialling = Pin<Box<dyn Future<Output = Result<TcpStream, Unreached>> + Send>>;
+type Dialling = Pin<Box<dyn Future<Output = Result<Linked, Unreached>> + Send>>;
 type Asking = Pin<Box<dyn Future<Output = Known> + Send>>;
 
 /// A client connection.
@@ -69,15 +75,22 @@ pub(crate) struct Session {
     /// Where one stands in what the client sends.
     requests: Frames,
     intake: Intake,
+    /// Whether the first bytes of the client have been looked at.
+    has_heard: bool,
     /// Whether the virtual cluster ends, too, if the connection does.
     is_drained: bool,
     clock: Clock,
     _guest: Guest,
+    /// Who asks each cluster for this client, and whose login its links have.
+    askers: Askers,
+    entry: Entry,
     lanes: Vec<Option<Peer>>,
     /// Where each lane leads.
     destinations: Vec<Destination>,
     dials: Vec<(LaneId, Destination, Dialling)>,
     questions: Vec<(ClusterIndex, Asking)>,
+    /// Logins that are made again.
+    renewals: Vec<Renewal>,
     timer: Pin<Box<Sleep>>,
     /// What the timer is set to; `None` if it is not.
     armed: Option<Instant>,
@@ -92,10 +105,17 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn new(
-        connection: Connection, guest: Guest, entrance: Arc<Entrance>, engine: Engine, stream: TcpStream,
+        connection: Connection, guest: Guest, entrance: Arc<Entrance>, engine: Engine, stream: Stream, askers: Askers,
     ) -> Self {
         let now = Instant::now();
+        let mut clock = Clock::new(entrance.house.settings(), now);
+        if !engine.is_logged_in() {
+            clock.wants_login(now);
+        }
+        // Under TLS there is none who speaks TLS by mistake.
+        let has_heard = matches!(stream, Stream::Tls(_));
         Self {
+            has_heard,
             house: Arc::clone(&entrance.house),
             place: entrance.tenant.roll.enter(connection.number),
             connection,
@@ -104,12 +124,15 @@ impl Session {
             requests: Frames::default(),
             intake: Intake::Open,
             is_drained: false,
-            clock: Clock::new(entrance.house.settings(), now),
+            clock,
             _guest: guest,
+            askers,
+            entry: Entry::default(),
             lanes: Vec::new(),
             destinations: Vec::new(),
             dials: Vec::new(),
             questions: Vec::new(),
+            renewals: Vec::new(),
             timer: Box::pin(tokio::time::sleep_until(now.into())),
             armed: None,
             closing: None,
@@ -144,6 +167,8 @@ impl Session {
             }
             moved.note(self.poll_dials(cx));
             moved.note(self.poll_questions(cx));
+            moved.note(self.poll_judging(cx));
+            moved.note(self.poll_renewals(cx));
             moved.note(self.poll_timer(cx));
             if let Some(reason) = self.engine.is_over().cloned() {
                 self.end(Ended::Reason(reason));
@@ -212,6 +237,12 @@ impl Session {
         let Some(most) = self.intake.most(&self.requests) else { return Poll::Pending };
         match self.client.poll_source(most, &self.house.pool, cx) {
             Poll::Ready(Ok(bytes)) => {
+                if !std::mem::replace(&mut self.has_heard, true)
+                    && let Some(what) = stranger(self.client.source.input())
+                {
+                    self.end(Ended::Stranger(what));
+                    return Poll::Ready(());
+                }
                 let (meters, mut has_asked) = (&self.entrance.meters, false);
                 self.requests.pass(self.client.source.last(bytes), |head| {
                     has_asked = true;
@@ -330,6 +361,9 @@ impl Session {
                 Effect::Dial(id, to) => self.dial(id, to),
                 Effect::Hang(id, fault) => self.hung_up(id, fault),
                 Effect::Ask(cluster, need) => self.ask(cluster, need),
+                Effect::Judge(asked) => self.judge(asked),
+                Effect::Renew(id) => self.renew(id),
+                Effect::Renewing(id, frame) => self.renewing(id, frame),
                 Effect::Told(cluster, told) => {
                     if let Some(asker) = self.asker(cluster).map(Arc::clone) {
                         asker.told(told);
@@ -345,7 +379,12 @@ impl Session {
         }
     }
 
+    /// Where the client comes from.
+    fn comes_from(&self) -> IpAddr {
+        self.connection.peer.ip()
+    }
+
     fn asker(&self, cluster: ClusterIndex) -> Option<&Arc<Asker>> {
-        self.entrance.tenant.cluster(cluster).map(|cluster| &cluster.asker)
+        self.askers.iter().find_map(|(index, asker)| (*index == cluster).then_some(asker))
     }
 }

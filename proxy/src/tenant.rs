@@ -4,65 +4,47 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use skein_config::blueprint::{Cluster, VirtualCluster};
-use skein_link::{Asker, Known};
+use skein_config::blueprint::{Names, VirtualCluster};
+use skein_link::Asker;
+use skein_link::tls::Material;
+use skein_login::Credential;
 use skein_protocol::ids::VirtualNodeId;
 use skein_routing::engine::Need;
 use skein_routing::graph::{Door, LoginMode};
 use skein_routing::topology::ClusterIndex;
-use tokio::sync::watch;
 
 use crate::admission::{GuestBook, Guests};
-use crate::events::{ClusterAsked, Unlisted};
+use crate::arrival::Named;
+use crate::behind::{Behind, Unspoken};
+use crate::events::Unlisted;
+use crate::gate::Gates;
 use crate::house::House;
 use crate::listen::Entrance;
-use crate::meters::{BrokerMeters, ClientMeters, Kept, Meters, labels};
+use crate::meters::{ClientMeters, Kept, Meters, labels};
 use crate::roll::Roll;
 
-/// A listener: its name, what it binds, who is connected.
-pub(crate) type Listening = (Arc<str>, Vec<SocketAddr>, Arc<Guests>);
+/// A listener: its name, what it binds, the names that lead to it there if others share the address, who is connected.
+pub(crate) type Listening = (Arc<str>, Vec<SocketAddr>, Vec<Arc<str>>, Arc<Guests>);
 
-/// A cluster that is served.
-pub(crate) struct Behind {
-    pub(crate) asker: Arc<Asker>,
-    pub(crate) meters: Arc<BrokerMeters>,
-    _series: Kept,
-}
+/// Who asks each cluster.
+pub(crate) type Askers = Vec<(ClusterIndex, Arc<Asker>)>;
 
-impl Behind {
-    /// Begins to ask the cluster what there is to know.
-    pub(crate) fn new(cluster: Cluster, meters: &Arc<Meters>) -> Self {
-        let series = meters.keep(labels([("cluster", &cluster.name)]));
-        let name = Arc::clone(&cluster.name);
-        let asker = Asker::start(cluster);
-        tokio::spawn(tell_of_failures(name, asker.watch(), Arc::clone(meters)));
-        let meters = Arc::new(BrokerMeters::new(meters, &asker.cluster().name));
-        Self { asker, meters, _series: series }
-    }
+/// An entrance: the address that it is at, and the name that leads to it there, if there are several.
+pub(crate) type Entered = (SocketAddr, Option<Named>, Arc<Entrance>);
 
-    /// Puts the health of its brokers into the metrics.
-    pub(crate) fn show(&self, meters: &Meters) {
-        let cluster = &*self.asker.cluster().name;
-        for (node, answered) in self.asker.health() {
-            let labels = labels([("cluster", cluster), ("node", &node.to_string())]);
-            meters.node_up.get(&labels).set(i64::from(answered.outcome.is_ok()));
-            if let Ok(took) = answered.outcome {
-                meters.node_round_trip.get(&labels).set(took.as_secs_f64());
-            }
-        }
-    }
-}
-
-/// Tells when a cluster cannot be asked any more, and when it can again, as long as somebody asks.
-async fn tell_of_failures(cluster: Arc<str>, mut known: watch::Receiver<Known>, meters: Arc<Meters>) {
-    let mut failing = false;
-    while known.changed().await.is_ok() {
-        let failure = known.borrow_and_update().failure.clone();
-        if failing != failure.is_some() {
-            failing = failure.is_some();
-            ClusterAsked { cluster: &cluster, failure: failure.as_deref() }.emit(&meters);
-        }
-    }
+/// Where the entrances of a listener are, and the nodes that they are for.
+fn places(
+    binds: Vec<(SocketAddr, Option<VirtualNodeId>)>, names: Option<Names>,
+) -> Vec<(SocketAddr, Option<Named>, Option<VirtualNodeId>)> {
+    let by_port = |binds: Vec<(SocketAddr, _)>| binds.into_iter().map(|(address, at)| (address, None, at)).collect();
+    let Some(Names { all, shown }) = names else { return by_port(binds) };
+    let [bootstrap, nodes] = shown;
+    let Some((address, _)) = binds.first().copied() else { return Vec::new() };
+    let place = |(name, at): (Arc<str>, Option<VirtualNodeId>)| {
+        let pattern = Arc::clone(if at.is_none() { &bootstrap } else { &nodes });
+        (address, Some(Named { name, pattern }), at)
+    };
+    all.into_iter().map(place).collect()
 }
 
 /// What the connections of one virtual cluster share.
@@ -82,8 +64,9 @@ pub(crate) struct Tenant {
 impl Tenant {
     /// A tenant and its entrances, by address. `served`: the clusters of the file; `guests`: whom former forms let in.
     pub(crate) fn compiled(
-        cluster: VirtualCluster, served: &[Arc<Behind>], house: &Arc<House>, guests: &mut GuestBook,
-    ) -> (Arc<Self>, Vec<(SocketAddr, Arc<Entrance>)>) {
+        (cluster, gates, tls): (VirtualCluster, Gates, &Material), served: &[Arc<Behind>], house: &Arc<House>,
+        guests: &mut GuestBook,
+    ) -> (Arc<Self>, Vec<Entered>) {
         let clusters = cluster.target.clusters();
         let known = clusters.iter().filter_map(|index| Some((*index, Arc::clone(served.get(usize::from(index.0))?))));
         let listeners: Vec<Listening> = cluster
@@ -91,7 +74,8 @@ impl Tenant {
             .iter()
             .map(|listener| {
                 let addresses = listener.binds.iter().map(|(address, _)| *address).collect();
-                (Arc::clone(&listener.name), addresses, guests.of(&cluster.name, &listener.name))
+                let names = listener.names.iter().flat_map(|names| names.shown.iter().map(Arc::clone)).collect();
+                (Arc::clone(&listener.name), addresses, names, guests.of(&cluster.name, &listener.name))
             })
             .collect();
         let named = ("virtual_cluster", &*cluster.name);
@@ -108,33 +92,41 @@ impl Tenant {
             reported: Mutex::default(),
         });
         let mut entrances = Vec::new();
-        for (listener, (.., guests)) in cluster.listeners.into_iter().zip(&tenant.listeners) {
-            if listener.login == LoginMode::None {
-                // The first client need not wait for what can be known before it comes.
-                tenant.behind.iter().for_each(|(_, cluster)| cluster.asker.ask(Need::Identity));
-            }
+        let gates = gates.into_iter().chain(std::iter::repeat(None));
+        for ((listener, (.., guests)), gate) in cluster.listeners.into_iter().zip(&tenant.listeners).zip(gates) {
+            // The first client need not wait for what can be known before it comes.
+            let relayed = listener.mode() == LoginMode::Relay;
+            let asks = |cluster: &Behind| cluster.asker.speaker().is_some() || (!relayed && cluster.asks_for_itself());
+            let asked = tenant.behind.iter().filter(|(_, cluster)| asks(cluster));
+            asked.for_each(|(_, cluster)| cluster.asker.ask(Need::Identity));
+            let login = listener.mode();
             let door = Arc::new(Door {
                 filters: Arc::clone(&cluster.filters),
                 face: listener.face,
                 target: cluster.target.clone(),
                 clusters: clusters.clone(),
-                login: listener.login,
+                login,
                 limits: cluster.limits.clone(),
                 requests: Arc::clone(&house.requests),
                 answers: Arc::clone(&house.answers),
             });
             let meters = Arc::new(ClientMeters::new(&house.meters, &tenant.name, &listener.name));
-            for (address, at) in listener.binds {
+            let key = (Arc::clone(&tenant.name), Arc::clone(&listener.name));
+            let tls = tls.listeners.get(&key);
+            for (address, named, at) in places(listener.binds, listener.names) {
                 let entrance = Entrance {
                     tenant: Arc::clone(&tenant),
                     listener: Arc::clone(&listener.name),
                     door: Arc::clone(&door),
                     at,
+                    gate: gate.clone(),
+                    tls: tls.map(Arc::clone),
+                    proxy: listener.proxy.clone(),
                     house: Arc::clone(house),
                     meters: Arc::clone(&meters),
                     guests: Arc::clone(guests),
                 };
-                entrances.push((address, Arc::new(entrance)));
+                entrances.push((address, named, Arc::new(entrance)));
             }
         }
         (tenant, entrances)
@@ -148,6 +140,22 @@ impl Tenant {
     /// A cluster that it leads to.
     pub(crate) fn cluster(&self, cluster: ClusterIndex) -> Option<&Arc<Behind>> {
         self.behind.iter().find_map(|(index, behind)| (*index == cluster).then_some(behind))
+    }
+
+    /// Who asks each cluster for those who are not known yet.
+    pub(crate) fn askers(&self) -> Askers {
+        self.behind.iter().map(|(index, behind)| (*index, Arc::clone(&behind.asker))).collect()
+    }
+
+    /// Who asks each cluster for a principal; see [`Behind::speaking_for`].
+    pub(crate) async fn speaking_for(
+        &self, principal: &Arc<str>, own: Option<&Credential>,
+    ) -> Result<Askers, Unspoken> {
+        let mut askers = Vec::new();
+        for (index, behind) in &self.behind {
+            askers.push((*index, behind.speaking_for(principal, own).await?));
+        }
+        Ok(askers)
     }
 
     /// Reports a node that was left out of answers, once.

@@ -25,6 +25,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use peer::Peer;
 use skein_filters::Client;
 use skein_protocol::Meaning;
@@ -33,7 +34,7 @@ use skein_protocol::sample::{self, Dice, Recipe, Sample, SampleValue, spoil};
 use skein_protocol::table::{Fact, Table};
 use skein_protocol::varint::{narrow, wide};
 use skein_routing::apis::api_versions;
-use skein_routing::engine::{Effect, Engine, LaneId, Move, Out, Reason};
+use skein_routing::engine::{Asked, Effect, Engine, LaneId, Move, Out, Reason, Verdict};
 use skein_routing::graph::LoginMode;
 use skein_routing::topology::{ClusterIndex, Offer, Topology};
 
@@ -102,9 +103,10 @@ impl<'a> Run<'a> {
     fn new(dice: &mut Dice, tally: &'a mut Tally) -> Self {
         let mut door = graphs::door(dice);
         let mut stage = Stage::Open;
-        if door.clusters.len() == 1 && dice.chance(224) {
-            door.login = LoginMode::Relay;
-            stage = Stage::Stranger;
+        if dice.chance(128) {
+            (door.login, stage) = (LoginMode::Here, Stage::Stranger);
+        } else if door.clusters.len() == 1 && dice.chance(224) {
+            (door.login, stage) = (LoginMode::Relay, Stage::Stranger);
         }
         let sound = dice.one_of(&[128, 240, 250, 254], 128);
         let who = Client::arrived(Arc::from("hostile"), ([127, 0, 0, 1], 1).into());
@@ -231,15 +233,39 @@ impl<'a> Run<'a> {
                     }
                     let lane = Lane { peer: Peer::new(), sent: Vec::new(), asked: VecDeque::new() };
                     self.lanes[index] = Some(lane);
-                    self.engine.lane_up(id);
+                    self.engine.lane_up(self.now, id);
                 }
                 Effect::Hang(id, _) => self.forget(id),
                 Effect::Ask(cluster, _) => self.engine.learned(cluster, Some(topology(cluster))),
                 Effect::Told(cluster, _) => self.engine.learned(cluster, Some(topology(cluster))),
                 Effect::Close(_) => self.closed = true,
+                Effect::Judge(asked) => self.judge(&asked),
+                // These brokers ask for no login.
+                Effect::Renew(_) | Effect::Renewing(..) => {}
                 Effect::Answer(_) | Effect::Note(_) => {}
             }
         }
+    }
+
+    /// Most logins go well.
+    fn judge(&mut self, asked: &Asked) {
+        let token = Bytes::from_static(b"token");
+        let verdict = match (asked, self.calls % 16) {
+            (_, 0) if self.bytes.is_multiple_of(2) => Verdict::Unjudged,
+            (_, 0) => Verdict::Refused("no".to_owned()),
+            // Nobody judges it until it is late.
+            (_, 1) => return,
+            (Asked::Mechanism(_), 2) => Verdict::NotOffered(Vec::new()),
+            (Asked::Mechanism(_), _) => Verdict::Chosen(Vec::new()),
+            (Asked::Token(_), 2..6) => Verdict::Challenge(token),
+            (Asked::Token(_), of) => {
+                let lifetime = of.is_multiple_of(2).then(|| Duration::from_secs(of));
+                let principal = Arc::from(if of == 15 { "another" } else { "one" });
+                self.stage = Stage::LoggedIn;
+                Verdict::LoggedIn { token, principal, lifetime }
+            }
+        };
+        self.engine.judged(self.now, verdict);
     }
 
     /// The client's side has so many bytes more.

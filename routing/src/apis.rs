@@ -4,3 +4,4 @@ pub mod api_versions;
 pub mod loss;
 pub mod manner;
 pub mod metadata;
+pub mod sasl;

@@ -13,6 +13,7 @@ mod lanes;
 mod latency;
 mod login;
 mod plan;
+mod renewing;
 mod slots;
 mod work;
 
@@ -32,9 +33,11 @@ use self::incoming::Incoming;
 use self::lanes::Lane;
 pub use self::lanes::LaneId;
 use self::login::Login;
+pub use self::login::Verdict;
 use self::plan::Plans;
 use self::slots::Slots;
 use self::work::Work;
+pub use crate::apis::sasl::Asked;
 use crate::graph::Door;
 use crate::topology::{ClusterIndex, Destination, Topology};
 
@@ -81,6 +84,13 @@ pub enum Effect {
     Hang(LaneId, Fault),
     /// Find something out; [`Engine::learned`] follows.
     Ask(ClusterIndex, Need),
+    /// Judge a step of the client's login; [`Engine::judged`] follows.
+    Judge(Asked),
+    /// Log a lane in again: its login is nearly over. [`Engine::lane_renewed`] or [`Engine::lane_lost`] follows, and before
+    /// it [`Engine::lane_says`] for each step.
+    Renew(LaneId),
+    /// What a broker answered to a step of a login on a lane: a frame without its length.
+    Renewing(LaneId, Bytes),
     /// What this connection found out of a cluster, for all.
     Told(ClusterIndex, Topology),
     /// Something worth telling.
@@ -225,6 +235,7 @@ impl Engine {
                 view.asked = None;
             }
         }
+        self.late_judgement(now);
         self.late_lanes(now);
     }
 
@@ -238,7 +249,8 @@ impl Engine {
     pub fn next_deadline(&self) -> Option<Instant> {
         let lanes = self.lanes.iter().filter_map(Lane::due);
         let views = self.views.iter().filter_map(|view| view.asked);
-        lanes.chain(views).chain(self.arrives_by()).chain(self.starved).min()
+        let logins = self.login.judged_by();
+        lanes.chain(views).chain(logins).chain(self.arrives_by()).chain(self.starved).min()
     }
 
     /// Requests that have no answer yet.
@@ -259,6 +271,11 @@ impl Engine {
     /// Why the connection is over, once nothing is left to be answered.
     pub fn is_over(&self) -> Option<&Reason> {
         self.closing.as_ref().filter(|_| self.slots.is_empty() && self.effects.is_empty())
+    }
+
+    /// Whether the client need not log in any more before it may ask.
+    pub fn is_logged_in(&self) -> bool {
+        !self.login.is_stranger()
     }
 
     /// Who the client is.

@@ -71,6 +71,8 @@ pub enum LoginMode {
     None,
     /// SASL bytes are passed on to the one cluster, which judges them.
     Relay,
+    /// Skein judges them itself.
+    Here,
 }
 
 /// Bounds and times of every connection of a door.
@@ -88,7 +90,7 @@ pub struct Limits {
     pub answer_margin: Duration,
     /// How long a frame may take to arrive, beside a second per 64 KiB.
     pub frame_arrival: Duration,
-    /// How long a request waits for what must be learnt of a cluster, or for a lane.
+    /// How long a request waits for what must be learnt of a cluster, or for a lane, and a login for being judged.
     pub patience: Duration,
 }
 

@@ -100,7 +100,7 @@ fn a_produce_and_its_answer_pass_without_an_allocation() {
     let request = framed(&usual::produce(1024, &mut Dice::new(1)));
     assert!(matches!(engine.from_client(now, &mut request.clone()), Move::Wait | Move::Take(0)));
     assert!(matches!(engine.poll(), Some(Effect::Dial(LANE, _))));
-    engine.lane_up(LANE);
+    engine.lane_up(now, LANE);
     let mut frames: Vec<_> = (0..8).map(|number| (request.clone(), produced(number))).collect();
     let (first, rest) = frames.split_first_mut().unwrap();
     let warm = measure(|| round(&mut engine, now, &mut first.0, &mut first.1));
@@ -116,7 +116,7 @@ fn what_is_pipelined_leaves_in_one_move_without_an_allocation() {
     let request = framed(&usual::produce(1024, &mut Dice::new(1)));
     assert!(matches!(engine.from_client(now, &mut request.clone()), Move::Wait | Move::Take(0)));
     assert!(engine.poll().is_some());
-    engine.lane_up(LANE);
+    engine.lane_up(now, LANE);
     for pass in 0..2 {
         let mut requests = request.repeat(usize::from(DEEP));
         let mut answers: Vec<u8> = (0..DEEP).flat_map(|number| produced(number + pass * DEEP)).collect();
@@ -140,7 +140,7 @@ fn the_body_of_a_large_produce_is_decided_about_before_it_comes() {
     let mut request = framed(&usual::produce(20 << 20, &mut Dice::new(1)));
     assert!(matches!(engine.from_client(now, &mut request[..4096]), Move::Wait | Move::Take(0)));
     assert!(engine.poll().is_some());
-    engine.lane_up(LANE);
+    engine.lane_up(now, LANE);
     let Move::Keep(bytes, Out::Lane(LANE)) = engine.from_client(now, &mut request[..4096]) else {
         panic!("it does not pass")
     };

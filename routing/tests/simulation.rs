@@ -59,7 +59,7 @@ fn each_request_has_its_answer_in_its_turn() {
             run(seed, &mut tally);
             seed += 1;
         }
-        assert!(tally.whole > 0 && tally.closed > 0 && tally.refused > 0, "{tally:?}");
+        assert!(tally.whole > 0 && tally.closed > 0 && tally.refused > 0 && tally.renewed > 0, "{tally:?}");
     }
     println!("{tally:#?}");
 }

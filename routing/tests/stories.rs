@@ -70,7 +70,7 @@ fn show(engine: &mut Engine, now: Instant, input: &mut Vec<u8>) -> Move {
         let next = engine.from_client(now, input);
         for effect in effects(engine) {
             if let Effect::Dial(lane, _) = effect {
-                engine.lane_up(lane);
+                engine.lane_up(now, lane);
             }
         }
         match next {

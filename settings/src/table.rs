@@ -40,11 +40,10 @@ enum Rest {
 impl Table<'_> {
     /// A key that has to be there.
     pub fn required<V: Value>(&mut self, name: &'static str, value: V, about: &'static str) -> Option<Spanned<V::Out>> {
-        let wanted = || value.wanted();
         match self.ask(name, &value, Need::Required, about) {
             Asked::Read(read) => read,
             Asked::Absent { at, title, reader } => {
-                reader.tell(Fault::new(format!("{title} without `{name}`"), at, format!("add `{name}`: {}", wanted())));
+                reader.tell(absent(title, at, name, &value.wanted()));
                 None
             }
             Asked::Described => None,
@@ -80,6 +79,13 @@ impl Table<'_> {
         }
     }
 
+    /// Tells that a key is not there, though others ask for it.
+    pub fn lacks<V: Value>(&self, name: &str, value: &V) {
+        if let Side::Reading { at, title, reader, .. } = &self.side {
+            reader.tell(absent(title, at.clone(), name, &value.wanted()));
+        }
+    }
+
     /// What else stands in it cannot be judged: which keys there are depends on one that has a fault.
     pub fn leave(&mut self) {
         if let Side::Reading { rest, .. } = &mut self.side {
@@ -105,6 +111,11 @@ impl Table<'_> {
             }
         }
     }
+}
+
+/// The fault of a key that is not there.
+fn absent(title: &str, at: Range<usize>, name: &str, wanted: &str) -> Fault {
+    Fault::new(format!("{title} without `{name}`"), at, format!("add `{name}`: {wanted}"))
 }
 
 /// What became of a question.

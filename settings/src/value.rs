@@ -1,14 +1,18 @@
 //! How one value is read.
 
+pub(crate) mod either;
 pub(crate) mod list;
 pub(crate) mod number;
+pub(crate) mod path;
 pub(crate) mod quantity;
+pub(crate) mod secret;
 pub(crate) mod text;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 use std::ops::Range;
+use std::path::PathBuf;
 
 use serde_json::Value as Json;
 use toml::Spanned;
@@ -39,16 +43,17 @@ pub trait Written: Value {
     fn write(&self, value: &Self::Out) -> Json;
 }
 
-/// What reads one file: where `${NAME}` comes from, and the faults so far.
+/// What reads one file: where `${NAME}` comes from, where relative paths begin, and the faults so far.
 pub struct Reader<'e> {
     environment: Environment<'e>,
+    folder: PathBuf,
     faults: RefCell<Vec<Fault>>,
 }
 
 impl<'e> Reader<'e> {
-    /// One that has found nothing yet.
-    pub fn new(environment: Environment<'e>) -> Self {
-        Self { environment, faults: RefCell::default() }
+    /// One that has found nothing yet. `folder`: where relative paths begin.
+    pub fn new(environment: Environment<'e>, folder: impl Into<PathBuf>) -> Self {
+        Self { environment, folder: folder.into(), faults: RefCell::default() }
     }
 
     /// One more fault.
@@ -117,6 +122,11 @@ impl<'t> Item<'t> {
         self.reader.tell(Fault::new(what, self.at(), right));
     }
 
+    /// A path that stands in it, from where the process is.
+    pub fn path(&self, written: &str) -> PathBuf {
+        self.reader.folder.join(written)
+    }
+
     /// Tells that it is of another type than what is `wanted`.
     pub(crate) fn is_no(&self, wanted: &str) {
         let found = match self.value.get_ref() {
@@ -132,7 +142,7 @@ impl<'t> Item<'t> {
     }
 
     /// Its text, with `${NAME}` replaced. `wanted`: what is told if it is no text.
-    pub(crate) fn text(&self, wanted: &str) -> Option<Cow<'t, str>> {
+    pub fn text(&self, wanted: &str) -> Option<Cow<'t, str>> {
         let Some(text) = self.value.get_ref().as_str() else {
             self.is_no(wanted);
             return None;

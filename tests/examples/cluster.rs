@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use anyhow::{Result, bail};
-use skein_tests::cluster::{Cluster, Spec};
+use skein_tests::cluster::{Cluster, Release, Security, Spec};
 
 fn main() -> Result<()> {
     let kind = std::env::args().nth(1).unwrap_or_default();
@@ -11,7 +11,9 @@ fn main() -> Result<()> {
         "single" => Spec::single(),
         "three" => Spec::three(),
         "secured" => Spec::secured(),
-        _ => bail!("say which: single, three or secured"),
+        "guarded" => Spec::guarded(),
+        "3.9" => Spec::new("kafka-3.9", &[1], Security::Open).of(Release::V3_9),
+        _ => bail!("say which: single, three, secured, guarded or 3.9"),
     };
     let cluster = Cluster::start(&spec)?;
     println!("{}", cluster.bootstrap());

@@ -18,6 +18,17 @@ pub fn kafka() -> Result<&'static Path> {
     once(&KAFKA, "kafka", "kafka", |sources, build| maven(sources, build, &["dependency:copy-dependencies"]))
 }
 
+/// The last release before 4.0.
+const BEFORE_4: &str = "-Dkafka.version=3.9.1";
+
+/// The folder with the jars of a Kafka server of the last release before 4.0.
+pub fn kafka_3_9() -> Result<&'static Path> {
+    static KAFKA: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    once(&KAFKA, "kafka-3.9.1", "kafka", |sources, build| {
+        maven(sources, build, &["dependency:copy-dependencies", BEFORE_4])
+    })
+}
+
 /// The folder with the classes (`classes`) and jars (`libs`) of the Java client program.
 pub fn java_client() -> Result<&'static Path> {
     static CLIENT: OnceLock<Result<PathBuf, String>> = OnceLock::new();

@@ -4,15 +4,16 @@
 //! the run: no address, no cluster id, no clock. So a run against a cluster and a run through a proxy in front of it
 //! have to print the same. The line is an object with a member for each feature that the scenario is about.
 
+mod access;
 mod difference;
 mod family;
 mod feature;
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeMap, HashSet},
     fs::{self, File},
     net::SocketAddr,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Stdio},
     sync::atomic::{AtomicU32, Ordering},
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -22,6 +23,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 pub use self::{
+    access::{Access, Endpoint, Mechanism, WRONG_PASSWORD, Way},
     difference::same,
     family::Family,
     feature::{FEATURES, Verdict, verdict},
@@ -34,15 +36,15 @@ pub const LIMIT: Duration = Duration::from_secs(180);
 /// Client properties, in the family's own words.
 pub type Properties = [(&'static str, String)];
 
-/// Runs a scenario to its end and returns what the program printed.
+/// Runs a scenario to its end and returns what the program printed. A bare bootstrap address is an open endpoint.
 ///
 /// Topics and groups of the run have names of their own, so a cluster can serve many runs at once.
 ///
 /// # Errors
 /// The program failed, printed something else than one line of JSON, or was killed after [`LIMIT`]; with what it
 /// wrote to its standard error.
-pub fn run(family: Family, scenario: &str, bootstrap: &str, properties: &Properties) -> Result<Value> {
-    Running::start(family, scenario, bootstrap, properties, &[])?.result(LIMIT)
+pub fn run(family: Family, scenario: &str, endpoint: impl Into<Endpoint>, properties: &Properties) -> Result<Value> {
+    Running::start(family, scenario, endpoint, properties, &[])?.result(LIMIT)
 }
 
 /// The same through a proxy, which has to be the only one that talks to the cluster.
@@ -50,7 +52,7 @@ pub fn run(family: Family, scenario: &str, bootstrap: &str, properties: &Propert
 /// # Errors
 /// Those of `run`, and a connection of the program to one of the cluster's brokers.
 pub fn run_through(
-    family: Family, scenario: &str, proxy: &str, cluster: &Cluster, properties: &Properties,
+    family: Family, scenario: &str, proxy: impl Into<Endpoint>, cluster: &Cluster, properties: &Properties,
 ) -> Result<Value> {
     Running::start(family, scenario, proxy, properties, &[])?.avoiding(cluster).result(LIMIT)
 }
@@ -68,15 +70,17 @@ pub struct Running {
 impl Running {
     /// Starts a scenario; `arguments` are further ones of the scenario's own.
     pub fn start(
-        family: Family, scenario: &str, bootstrap: &str, properties: &Properties, arguments: &[&str],
+        family: Family, scenario: &str, endpoint: impl Into<Endpoint>, properties: &Properties, arguments: &[&str],
     ) -> Result<Self> {
+        let Endpoint { bootstrap, access } = endpoint.into();
         let title = format!("{family:?} {scenario}").to_lowercase();
         let dir = workplace::run_dir(&title.replace(' ', "-"))?;
         let mut command = family.command()?;
-        command.args([scenario, "--bootstrap", bootstrap, "--prefix", &prefix()]);
+        command.args([scenario, "--bootstrap", &bootstrap, "--prefix", &prefix()]);
         for (key, value) in properties {
             command.args(["--property", &format!("{key}={value}")]);
         }
+        command.envs(access.environment());
         command.args(arguments).current_dir(&dir).stdin(Stdio::null());
         command.stdout(File::create(dir.join("stdout"))?).stderr(File::create(dir.join("stderr"))?);
         let child = process::spawn(command)?;
@@ -86,7 +90,8 @@ impl Running {
     /// From now on, a connection of the program to one of the cluster's brokers is an error.
     #[must_use]
     pub fn avoiding(mut self, cluster: &Cluster) -> Self {
-        self.avoided = cluster.nodes().values().map(SocketAddr::port).collect();
+        let addresses = [cluster.nodes(), cluster.mutual_nodes()];
+        self.avoided = addresses.iter().flat_map(BTreeMap::values).map(SocketAddr::port).collect();
         self
     }
 
@@ -102,6 +107,11 @@ impl Running {
             }
         }
         Ok(true)
+    }
+
+    /// The folder with what it has written: `stdout` and `stderr`, and any file of its own.
+    pub fn dir(&self) -> &Path {
+        &self.dir
     }
 
     /// What it has written to its standard error: its log.

@@ -9,7 +9,22 @@
 //! mine.restart(7)?;
 //! # Ok(()) }
 //! ```
+//!
+//! A guarded cluster has TLS, every kind of login, and rules. Its `Guard` has its certificates and its issuer of tokens, its
+//! `Admin` changes rules and users:
+//!
+//! ```no_run
+//! # fn main() -> anyhow::Result<()> {
+//! use skein_tests::cluster::{self, Acl, Operation, Resource, Scram};
+//! let cluster = cluster::guarded()?;
+//! let admin = cluster.admin()?;
+//! admin.add(&[Acl::allow("bob", Operation::Read, Resource::topic("bills"))])?;
+//! admin.set_password("bob", Scram::Sha256, "another")?;
+//! # Ok(()) }
+//! ```
 
+mod admin;
+mod guard;
 mod spec;
 
 use std::{
@@ -24,8 +39,12 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 
-pub use self::spec::{PASSWORD, Security, Spec, USER};
-use self::spec::{Ports, properties};
+use self::spec::{Ports, local, properties};
+pub use self::{
+    admin::{Acl, Admin, Operation, Pattern, Permission, Resource, Scram},
+    guard::{CERTIFICATE_PRINCIPAL, Guard},
+    spec::{PASSWORD, Release, Security, Spec, USER, USERS, password},
+};
 use crate::{artifacts, ports, process, workplace};
 
 const START_LIMIT: Duration = Duration::from_secs(90);
@@ -39,6 +58,7 @@ const JVM: [&str; 4] = ["-Xmx768m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1
 pub struct Cluster {
     spec: Spec,
     dir: PathBuf,
+    guard: Option<Guard>,
     nodes: Mutex<BTreeMap<i32, Node>>,
 }
 
@@ -71,14 +91,16 @@ impl Cluster {
     fn try_start(spec: &Spec) -> Result<Self> {
         let dir = workplace::run_dir(spec.name())?;
         let count = u16::try_from(spec.nodes().len())?;
-        let first = ports::block(count * 3)?;
-        let starts = (first..).step_by(3).map(Ports::from);
+        let first = ports::block(count * Ports::COUNT)?;
+        let starts = (first..).step_by(Ports::COUNT.into()).map(Ports::from);
         let nodes: BTreeMap<i32, Ports> = spec.nodes().iter().copied().zip(starts).collect();
-        for (id, text) in properties(spec, &nodes, &dir.join("data")) {
+        let guard = (spec.security() == Security::Guarded).then(|| Guard::new(&dir)).transpose()?;
+        for (id, text) in properties(spec, &nodes, &dir.join("data"), guard.as_ref()) {
             fs::write(dir.join(format!("{id}.properties")), text)?;
         }
         let idle = |(id, ports)| (id, Node { ports, process: None, starts: 0 });
-        let cluster = Self { spec: spec.clone(), dir, nodes: Mutex::new(nodes.into_iter().map(idle).collect()) };
+        let nodes = Mutex::new(nodes.into_iter().map(idle).collect());
+        let cluster = Self { spec: spec.clone(), dir, guard, nodes };
         cluster.format()?;
         let mut nodes = cluster.locked();
         for (&id, node) in nodes.iter_mut() {
@@ -93,13 +115,44 @@ impl Cluster {
 
     /// The addresses of all brokers' client listeners, comma-separated.
     pub fn bootstrap(&self) -> String {
-        let addresses: Vec<_> = self.nodes().values().map(ToString::to_string).collect();
-        addresses.join(",")
+        joined(&self.nodes())
+    }
+
+    /// The addresses of all brokers' listeners for clients that show a certificate, comma-separated; of a guarded cluster.
+    pub fn mutual_bootstrap(&self) -> String {
+        joined(&self.mutual_nodes())
     }
 
     /// Every broker's id and the address of its client listener.
     pub fn nodes(&self) -> BTreeMap<i32, SocketAddr> {
-        self.locked().iter().map(|(&id, node)| (id, node.ports.client_address())).collect()
+        self.addresses(|ports| ports.client)
+    }
+
+    /// Every broker's id and the address of its listener for clients that show a certificate; of a guarded cluster.
+    pub fn mutual_nodes(&self) -> BTreeMap<i32, SocketAddr> {
+        self.addresses(|ports| ports.mutual)
+    }
+
+    fn addresses(&self, port: impl Fn(Ports) -> u16) -> BTreeMap<i32, SocketAddr> {
+        self.locked().iter().map(|(&id, node)| (id, local(port(node.ports)))).collect()
+    }
+
+    /// What a guarded cluster trusts.
+    ///
+    /// # Errors
+    /// The cluster is not guarded.
+    pub fn guard(&self) -> Result<&Guard> {
+        self.guard.as_ref().with_context(|| format!("{} is not guarded", self.spec.name()))
+    }
+
+    /// Who may change its rules and its users: on the listener that brokers have among themselves, which is plaintext.
+    ///
+    /// # Errors
+    /// No broker is up.
+    pub fn admin(&self) -> Result<Admin> {
+        let nodes = self.locked();
+        let up = nodes.values().filter(|node| node.process.is_some());
+        Admin::new(up.map(|node| local(node.ports.inside)).collect())
     }
 
     /// What the cluster was started from.
@@ -156,7 +209,8 @@ impl Cluster {
         let mut running = Vec::new();
         for id in self.spec.nodes() {
             let log = self.dir.join(format!("{id}-format.log"));
-            let mut command = java("kafka.tools.StorageTool", &log)?;
+            let mut command = self.java(&log)?;
+            command.arg("kafka.tools.StorageTool");
             command.args(["format", "--cluster-id", &self.spec.cluster_id(), "--config"]);
             command.arg(self.dir.join(format!("{id}.properties"))).args(self.spec.format_arguments());
             running.push((process::spawn(command)?, log));
@@ -172,10 +226,29 @@ impl Cluster {
 
     fn launch(&self, id: i32, node: &mut Node) -> Result<()> {
         node.starts += 1;
-        let mut command = java("kafka.Kafka", &self.log(id, node))?;
-        command.arg(self.dir.join(format!("{id}.properties")));
+        let mut command = self.java(&self.log(id, node))?;
+        command.arg("kafka.Kafka").arg(self.dir.join(format!("{id}.properties")));
         node.process = Some(process::spawn(command)?);
         Ok(())
+    }
+
+    /// `java` with Kafka's jars; what it logs and what it prints goes to `log`.
+    fn java(&self, log: &Path) -> Result<Command> {
+        let output = File::options().create(true).append(true).open(log)?;
+        let jars = match self.spec.release() {
+            Release::Current => artifacts::kafka()?,
+            Release::V3_9 => artifacts::kafka_3_9()?,
+        };
+        let mut command = process::tethered("java");
+        command.args(JVM).arg("-cp").arg(jars.join("libs/*"));
+        command.arg("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn");
+        // Says "Kafka Server started".
+        command.arg("-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info");
+        command.arg("-Dorg.slf4j.simpleLogger.showDateTime=true");
+        command.arg("-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS");
+        command.args(self.guard.iter().map(Guard::jvm_argument));
+        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
+        Ok(command)
     }
 
     fn log(&self, id: i32, node: &Node) -> PathBuf {
@@ -210,38 +283,45 @@ impl Drop for Cluster {
 /// One broker, for all tests of this process.
 pub fn single() -> Result<&'static Cluster> {
     static CLUSTER: OnceLock<Result<Cluster, String>> = OnceLock::new();
-    standing(&CLUSTER, Spec::single)
+    standing(&CLUSTER, || Cluster::start(&Spec::single()))
 }
 
 /// Three brokers, for all tests of this process.
 pub fn three() -> Result<&'static Cluster> {
     static CLUSTER: OnceLock<Result<Cluster, String>> = OnceLock::new();
-    standing(&CLUSTER, Spec::three)
+    standing(&CLUSTER, || Cluster::start(&Spec::three()))
 }
 
 /// One broker whose clients have to log in, for all tests of this process.
 pub fn secured() -> Result<&'static Cluster> {
     static CLUSTER: OnceLock<Result<Cluster, String>> = OnceLock::new();
-    standing(&CLUSTER, Spec::secured)
+    standing(&CLUSTER, || Cluster::start(&Spec::secured()))
 }
 
-fn standing(cluster: &'static OnceLock<Result<Cluster, String>>, spec: fn() -> Spec) -> Result<&'static Cluster> {
-    let started = cluster.get_or_init(|| Cluster::start(&spec()).map_err(|error| format!("{error:#}")));
+/// One guarded broker, for all tests of this process. Alice, by whatever she logs in with, may do everything with topics,
+/// groups and transactional ids whose names begin with `t`, as those of client programs do; nobody else may do anything.
+pub fn guarded() -> Result<&'static Cluster> {
+    static CLUSTER: OnceLock<Result<Cluster, String>> = OnceLock::new();
+    standing(&CLUSTER, || {
+        let cluster = Cluster::start(&Spec::guarded())?;
+        let names = [Resource::topic("t"), Resource::group("t"), Resource::transactional_id("t")].map(Resource::prefix);
+        let rules = |principal| names.iter().map(move |name| Acl::allow(principal, Operation::All, name.clone()));
+        let rules: Vec<_> = [USER, CERTIFICATE_PRINCIPAL].into_iter().flat_map(rules).collect();
+        cluster.admin()?.add(&rules)?;
+        Ok(cluster)
+    })
+}
+
+fn standing(
+    cluster: &'static OnceLock<Result<Cluster, String>>, start: fn() -> Result<Cluster>,
+) -> Result<&'static Cluster> {
+    let started = cluster.get_or_init(|| start().map_err(|error| format!("{error:#}")));
     started.as_ref().map_err(|error| anyhow!(error.clone()))
 }
 
-/// `java` with Kafka's jars; what it logs and what it prints goes to `log`.
-fn java(main: &str, log: &Path) -> Result<Command> {
-    let output = File::options().create(true).append(true).open(log)?;
-    let mut command = process::tethered("java");
-    command.args(JVM).arg("-cp").arg(artifacts::kafka()?.join("libs/*"));
-    command.arg("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn");
-    // Says "Kafka Server started".
-    command.arg("-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info");
-    command.arg("-Dorg.slf4j.simpleLogger.showDateTime=true");
-    command.arg("-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS");
-    command.arg(main).stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
-    Ok(command)
+fn joined(addresses: &BTreeMap<i32, SocketAddr>) -> String {
+    let addresses: Vec<_> = addresses.values().map(ToString::to_string).collect();
+    addresses.join(",")
 }
 
 /// The last lines of a log.

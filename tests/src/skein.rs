@@ -1,6 +1,7 @@
 //! The proxy under test, as a process of its own.
 
 mod config;
+mod users;
 
 use std::{
     env,
@@ -14,7 +15,8 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-pub use self::config::{Form, config};
+pub use self::config::{Form, Front, config};
+pub use self::users::Users;
 use crate::{ports, process, workplace};
 
 const START_LIMIT: Duration = Duration::from_secs(20);

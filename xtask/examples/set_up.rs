@@ -8,6 +8,7 @@ use skein_tests::artifacts;
 
 fn main() -> Result<()> {
     made("Kafka's jars", artifacts::kafka)?;
+    made("the jars of Kafka 3.9", artifacts::kafka_3_9)?;
     made("the Java client", artifacts::java_client)?;
     made("the Python clients", artifacts::python_client)?;
     made("the Go client", artifacts::go_client)?;

@@ -99,7 +99,7 @@ fn the_reader_knows_the_keys_of_the_schema_and_no_other() {
 }
 
 /// The names that stand in `every-key.toml` for the operator's.
-const NAMES: [&str; 6] = ["one", "mask", "other", "main", "second", "plain"];
+const NAMES: [&str; 7] = ["one", "mask", "other", "main", "second", "third", "plain"];
 
 /// The paths of a file, with `NAME` for each of its names.
 fn paths(found: &Json) -> BTreeSet<String> {
@@ -119,7 +119,12 @@ fn paths(found: &Json) -> BTreeSet<String> {
 
 /// A table of the manual as `every-key.toml` names it.
 fn concrete(table: &str) -> String {
-    let named = [("clusters.NAME", "clusters.one"), ("routers.NAME", "routers.mask"), ("routes.NAME", "routes.one")];
+    let named = [
+        ("clusters.NAME", "clusters.one"),
+        ("routers.NAME", "routers.mask"),
+        ("routes.NAME", "routes.one"),
+        ("map.NAME", "map.mask"),
+    ];
     let seen = [("virtual-clusters.NAME", "virtual-clusters.main"), ("listeners.NAME", "listeners.plain")];
     let mut concrete = table.to_owned();
     for (general, name) in seen.into_iter().chain(named) {

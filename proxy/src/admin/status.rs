@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::behind::Behind;
 use crate::house::Board;
-use crate::tenant::{Behind, Tenant};
+use crate::tenant::Tenant;
 
 /// Whether clients are served, and how the clusters are. A cluster that is down makes nobody unready: another instance would
 /// not reach it either.
@@ -42,9 +43,14 @@ fn served(tenant: &Tenant) -> Value {
     let listeners: Map<_, _> = tenant
         .listeners
         .iter()
-        .map(|(name, addresses, guests)| {
+        .map(|(name, addresses, names, guests)| {
             let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
-            (name.to_string(), json!({ "bound": addresses, "connections": guests.len() }))
+            let mut listener = json!({ "bound": addresses, "connections": guests.len() });
+            if let (Some(listener), false) = (listener.as_object_mut(), names.is_empty()) {
+                let names: Vec<_> = names.iter().map(|name| &**name).collect();
+                listener.insert("names".to_owned(), json!(names));
+            }
+            (name.to_string(), listener)
         })
         .collect();
     let clusters: Vec<_> = tenant.clusters().map(|(_, behind)| &*behind.asker.cluster().name).collect();

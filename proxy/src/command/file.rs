@@ -116,7 +116,8 @@ impl File {
         self.bytes = read.ok().and_then(Result::ok).unwrap_or_else(|| Err(late())).map_err(Unserved::Hindered)?;
         let loaded = load(&self.path, &self.bytes, kinds);
         let configuration = loaded.map_err(|faults| Unserved::Faulty(faults.in_a_line()))?;
-        app.change(configuration).await.map_err(|not_bound| Unserved::Hindered(not_bound.to_string()))
+        // What is in the files that it names may change by itself, too.
+        app.change(configuration).await.map_err(|not_served| Unserved::Hindered(not_served.to_string()))
     }
 }
 

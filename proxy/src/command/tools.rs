@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap_complete::Shell;
 use skein_config::Blueprint;
+use skein_link::tls::Material;
 use skein_routing::kind::Registry;
 
 use super::file::File;
@@ -15,6 +16,14 @@ use crate::explain::Question;
 use crate::live::{self, Weight};
 use crate::picture::Picture;
 
+/// A file, and what it names of TLS, whatever it is needed for.
+fn with_files(file: PathBuf, kinds: &Registry) -> Result<(Blueprint, Material), Wrong> {
+    let (_, configuration) = File::read(file, kinds)?;
+    let loaded = Material::load(&configuration.blueprint, &configuration.folder, |_| true);
+    let material = loaded.map_err(|faults| configuration.faults(faults))?;
+    Ok((configuration.blueprint, material))
+}
+
 fn blueprint(file: PathBuf, kinds: &Registry) -> Result<Blueprint, Wrong> {
     Ok(File::read(file, kinds)?.1.blueprint)
 }
@@ -22,14 +31,17 @@ fn blueprint(file: PathBuf, kinds: &Registry) -> Result<Blueprint, Wrong> {
 /// Says that a file is sound.
 pub(super) fn check(file: PathBuf, kinds: &Registry) -> Result<ExitCode, Wrong> {
     let name = file.display().to_string();
-    blueprint(file, kinds)?;
+    let (_, material) = with_files(file, kinds)?;
+    for warning in material.warnings() {
+        print(&format!("warning: {warning}\n"))?;
+    }
     print(&format!("{name} has no fault\n"))
 }
 
 /// Says what the clusters say of a file that is sound: a fault among that makes the exit status 1.
 pub(super) fn check_live(file: PathBuf, kinds: &Registry) -> Result<ExitCode, Wrong> {
-    let blueprint = blueprint(file, kinds)?;
-    let findings = asking()?.block_on(live::check(&blueprint));
+    let (blueprint, material) = with_files(file, kinds)?;
+    let findings = asking()?.block_on(live::check(&blueprint, &material));
     for finding in &findings {
         print(&format!("{finding}\n"))?;
     }
@@ -80,7 +92,7 @@ pub(super) fn completions(shell: Shell, command: &mut clap::Command) -> Result<E
 pub(super) fn man(mut command: clap::Command) -> Result<ExitCode, Wrong> {
     command.build();
     let mut page = Vec::new();
-    let parts: Vec<_> = command.get_subcommands().filter(|part| part.get_name() != "help").cloned().collect();
+    let parts = parts(&command);
     clap_mangen::Man::new(command).render(&mut page).map_err(unwritten)?;
     for part in parts {
         let name = part.get_bin_name().unwrap_or_default().to_uppercase();
@@ -90,6 +102,12 @@ pub(super) fn man(mut command: clap::Command) -> Result<ExitCode, Wrong> {
         man.render_options_section(&mut page).map_err(unwritten)?;
     }
     print(&String::from_utf8_lossy(&page))
+}
+
+/// The commands of a command, each followed by its own.
+fn parts(command: &clap::Command) -> Vec<clap::Command> {
+    let parts = command.get_subcommands().filter(|part| part.get_name() != "help");
+    parts.flat_map(|part| std::iter::once(part.clone()).chain(self::parts(part))).collect()
 }
 
 fn unwritten(error: std::io::Error) -> Wrong {
@@ -102,7 +120,7 @@ pub(super) fn schema(kinds: &Registry) -> Result<ExitCode, Wrong> {
 }
 
 /// Prints a text; a reader that has had enough of it is no error.
-fn print(text: &str) -> Result<ExitCode, Wrong> {
+pub(super) fn print(text: &str) -> Result<ExitCode, Wrong> {
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(unwritten(error)),
         Ok(()) | Err(_) => Ok(ExitCode::SUCCESS),

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use miette::{Diagnostic, Report};
 use skein_config::{Colours, Faults};
 
-use crate::app::NotBound;
+use crate::app::NotServed;
 use crate::explain::Unexplained;
 
 /// What was wrong, in words; some of it over several lines.
@@ -35,9 +35,12 @@ impl From<Faults> for Wrong {
     }
 }
 
-impl From<NotBound> for Wrong {
-    fn from(not_bound: NotBound) -> Self {
-        Self::told(not_bound)
+impl From<NotServed> for Wrong {
+    fn from(not_served: NotServed) -> Self {
+        match not_served {
+            NotServed::Faulty(faults) => Self::from(faults),
+            other => Self::told(other),
+        }
     }
 }
 

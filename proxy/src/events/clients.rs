@@ -8,7 +8,7 @@ use skein_protocol::code::Code;
 use skein_protocol::ids::ApiKey;
 use skein_routing::engine::Reason;
 
-use super::First;
+use super::{First, What};
 use crate::meters::{ClientMeters, Meters};
 
 /// Who a connection is, in every line about it.
@@ -100,6 +100,8 @@ pub(crate) enum Ended {
     Deaf,
     /// The client's first request did not come in time.
     Mute,
+    /// The client did not log in in time.
+    NoLogin,
     /// Nothing came from the client for long, and it was owed nothing.
     Idle,
     /// It was as old as a connection may become.
@@ -108,6 +110,8 @@ pub(crate) enum Ended {
     Drained,
     /// The same, and something was open on it when the time was over.
     Cut,
+    /// What it began with is no Kafka.
+    Stranger(What),
     /// Skein ended it.
     Reason(Reason),
 }
@@ -120,10 +124,12 @@ impl Ended {
             Self::Broken(_) => "client_broken",
             Self::Deaf => "client_deaf",
             Self::Mute => "client_mute",
+            Self::NoLogin => "client_no_login",
             Self::Idle => "idle",
             Self::Old => "most_age",
             Self::Drained => "drained",
             Self::Cut => "drain_timeout",
+            Self::Stranger(what) => what.label(),
             Self::Reason(reason) => reason.label(),
         }
     }
@@ -152,8 +158,12 @@ impl Closed<'_> {
             Ended::Broken(error) => {
                 tracing::debug!(connection = number, %virtual_cluster, listener, %peer, software, reason, open, %error, "connection closed");
             }
-            Ended::Deaf | Ended::Mute | Ended::LeftInside | Ended::Cut => {
+            Ended::Deaf | Ended::Mute | Ended::NoLogin | Ended::LeftInside | Ended::Cut => {
                 tracing::warn!(connection = number, %virtual_cluster, listener, %peer, software, reason, open, "connection closed");
+            }
+            Ended::Stranger(what) => {
+                let error = what.words(listener);
+                tracing::warn!(connection = number, %virtual_cluster, listener, %peer, reason, error, "connection closed");
             }
             Ended::Reason(error) => {
                 tracing::warn!(connection = number, %virtual_cluster, listener, %peer, software, reason, open, %error, "connection closed");

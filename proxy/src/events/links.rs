@@ -30,6 +30,8 @@ impl LinkOpened<'_> {
 pub(crate) enum LinkLoss<'a> {
     /// It could not be dialled.
     Unreached(&'a skein_link::Unreached),
+    /// Skein's login on it was not made again.
+    NotRenewed(&'a skein_link::Failure),
     /// Its socket failed or was closed by the broker.
     Broken(Option<&'a std::io::Error>),
     /// The broker did what no broker does, or was late.
@@ -62,6 +64,10 @@ impl LinkLost<'_> {
                     tracing::debug!(connection = number, %virtual_cluster, cluster, real_node, %error, "broker not dialled");
                 }
             },
+            LinkLoss::NotRenewed(error) => {
+                lost("login");
+                tracing::warn!(connection = number, %virtual_cluster, cluster, real_node, %error, "link not logged in again");
+            }
             LinkLoss::Broken(error) => {
                 lost("broken");
                 let error = error.map(tracing::field::display);

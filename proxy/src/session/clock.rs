@@ -23,6 +23,8 @@ pub(super) struct Clock {
     settings: Arc<Settings>,
     /// When the first request must have begun. Set until it has; from then on the engine waits for it.
     first_by: Option<Instant>,
+    /// When the client must have logged in. Unset once it has, or if it need not.
+    login_by: Option<Instant>,
     /// When the client last did something, or was owed something.
     active: Instant,
     /// When the connection is old.
@@ -35,10 +37,16 @@ impl Clock {
         let spread = 1.0 + SPREAD * (2.0 * fastrand::f64() - 1.0);
         Self {
             first_by: now.checked_add(limits.first_request_timeout),
+            login_by: None,
             active: now,
             old: limits.most_age.and_then(|age| now.checked_add(age.mul_f64(spread))),
             settings,
         }
+    }
+
+    /// The client has to log in.
+    pub(super) fn wants_login(&mut self, now: Instant) {
+        self.login_by = now.checked_add(self.settings.connections.login_timeout);
     }
 
     /// Bytes have come from the client; `asks`: the head of a request is among what has come.
@@ -60,7 +68,7 @@ impl Clock {
 
     /// When something is to be looked at.
     pub(super) fn due(&self) -> Option<Instant> {
-        self.first_by.into_iter().chain(self.old).chain(self.idle_by()).min()
+        self.first_by.into_iter().chain(self.login_by).chain(self.old).chain(self.idle_by()).min()
     }
 }
 
@@ -79,9 +87,14 @@ impl Session {
         if !self.engine.is_idle() || !self.client.outbox.is_empty() {
             self.clock.busy(self.now);
         }
+        if self.engine.is_logged_in() {
+            self.clock.login_by = None;
+        }
         let is_past = |by: Option<Instant>, now: Instant| by.is_some_and(|by| by <= now);
         if is_past(self.clock.first_by, self.now) {
             self.end(Ended::Mute);
+        } else if is_past(self.clock.login_by, self.now) {
+            self.end(Ended::NoLogin);
         } else if is_past(self.clock.idle_by(), self.now) {
             self.end(Ended::Idle);
         } else if is_past(self.clock.old, self.now) {

@@ -38,7 +38,13 @@ impl Session {
         self.client.let_go(self.now);
         let stage = match ended {
             Ended::Left | Ended::LeftInside | Ended::Broken(_) | Ended::Deaf | Ended::Cut => Stage::Drain,
-            Ended::Drained | Ended::Old | Ended::Idle | Ended::Mute | Ended::Reason(_) => Stage::Flush,
+            Ended::Drained
+            | Ended::Old
+            | Ended::Idle
+            | Ended::Mute
+            | Ended::NoLogin
+            | Ended::Stranger(_)
+            | Ended::Reason(_) => Stage::Flush,
         };
         let by = match stage {
             Stage::Drain => self.now,

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use skein_link::connect;
+use skein_link::dial::Whose;
+use skein_link::{Linked, connect};
 use skein_routing::engine::{Fault, LaneId, Need, Out};
+use skein_routing::graph::LoginMode;
 use skein_routing::topology::{ClusterIndex, Destination};
-use tokio::net::TcpStream;
 
 use super::peer::{Moved, Peer};
+use super::renewing::renews;
 use super::{After, Session, Side};
 use crate::events::{LinkLoss, LinkLost, LinkOpened};
 use crate::meters::BrokerMeters;
@@ -77,6 +79,7 @@ impl Session {
         lane.let_go(self.now);
         lane.source.rest(&self.house.pool);
         self.client.source.drop_ahead(Out::Lane(id));
+        self.forget_renewal(id);
         self.destinations.get(usize::from(id.0)).copied()
     }
 
@@ -96,7 +99,8 @@ impl Session {
         if let Some(slot) = self.destinations.get_mut(index) {
             *slot = to;
         }
-        let dialling = connect(asker, to.node);
+        let relayed = self.entrance.door.login == LoginMode::Relay;
+        let dialling = connect(asker, to.node, if relayed { Whose::Clients } else { Whose::Askers });
         self.dials.push((id, to, Box::pin(dialling)));
     }
 
@@ -112,7 +116,7 @@ impl Session {
             drop(self.dials.swap_remove(index));
             moved = Moved::Yes;
             match dialled {
-                Ok(stream) => self.linked(id, to, stream),
+                Ok(linked) => self.linked(id, to, linked),
                 Err(error) => {
                     self.tell(to, &LinkLoss::Unreached(&error));
                     self.engine.lane_lost(self.now, id);
@@ -124,15 +128,18 @@ impl Session {
     }
 
     /// A dial has succeeded.
-    fn linked(&mut self, id: LaneId, to: Destination, stream: TcpStream) {
+    fn linked(&mut self, id: LaneId, to: Destination, Linked { stream, login }: Linked) {
         let Some(behind) = self.entrance.tenant.cluster(to.cluster) else { return };
         let (connection, node) = (&self.connection, to.node.map(|node| node.0));
         LinkOpened { connection, cluster: &behind.asker.cluster().name, node }.emit(&self.house.meters);
         let link = BrokerMeters::opened(&behind.meters);
         if let Some(slot) = self.lanes.get_mut(usize::from(id.0)) {
-            *slot = Some(Peer::new(stream, self.house.descriptors.hold(), Arc::clone(&behind.meters.side), Some(link)));
+            let held = self.house.descriptors.hold();
+            let mut peer = Peer::new(stream, held, Arc::clone(&behind.meters.side), Some(link));
+            peer.login = login;
+            *slot = Some(peer);
         }
-        self.engine.lane_up(id);
+        self.engine.lane_renewed(self.now, id, login.and_then(|login| renews(login, self.now)));
     }
 
     pub(super) fn ask(&mut self, cluster: ClusterIndex, need: Need) {

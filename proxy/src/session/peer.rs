@@ -6,8 +6,9 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use skein_link::Stream;
+use skein_link::dial::LoggedIn;
 use skein_protocol::varint::narrow;
-use tokio::net::TcpStream;
 
 use crate::admission::Held;
 use crate::meters::{OpenLink, SideMeters};
@@ -20,7 +21,7 @@ const COUNTED: Duration = Duration::from_secs(1);
 
 /// A socket with what has come in and what is to go out.
 pub(super) struct Peer {
-    pub(super) stream: TcpStream,
+    pub(super) stream: Stream,
     pub(super) source: Source,
     pub(super) outbox: Outbox,
     /// Since when the socket has taken nothing of what is to go out. Unset when it takes something.
@@ -31,13 +32,15 @@ pub(super) struct Peer {
     /// has.
     waiting: Option<Instant>,
     meters: Arc<SideMeters>,
+    /// The login of ours on it. Of a broker only.
+    pub(super) login: Option<LoggedIn>,
     /// Of a broker only.
     pub(super) link: Option<OpenLink>,
     _descriptor: Held,
 }
 
 impl Peer {
-    pub(super) fn new(stream: TcpStream, held: Held, meters: Arc<SideMeters>, link: Option<OpenLink>) -> Self {
+    pub(super) fn new(stream: Stream, held: Held, meters: Arc<SideMeters>, link: Option<OpenLink>) -> Self {
         Self {
             stream,
             source: Source::default(),
@@ -46,6 +49,7 @@ impl Peer {
             waiting: None,
             deaf: None,
             meters,
+            login: None,
             link,
             _descriptor: held,
         }

@@ -136,6 +136,13 @@ impl Engine {
                 self.learnt(plan, frame)?;
                 Ok(Reply::Then(Move::Take(head.length + 4)))
             }
+            Purpose::Login => {
+                let Some(frame) = self.whole_answer(&head, input)? else { return Ok(Reply::Then(need(&head))) };
+                let frame = Bytes::copy_from_slice(frame);
+                self.pop_ticket(now, id);
+                self.effects.push_back(Effect::Renewing(id, frame));
+                Ok(Reply::Then(Move::Take(head.length + 4)))
+            }
             Purpose::Own(version) => {
                 let Some(frame) = self.whole_answer(&head, input)? else { return Ok(Reply::Then(need(&head))) };
                 let told = metadata::learn(version, &Bytes::copy_from_slice(frame)).map_err(|_| Fault::Unread)?;

@@ -17,7 +17,8 @@ impl Engine {
     ///
     /// 1. Nothing behind a barrier has started before its answer is made.
     /// 2. Each request has one slot; the first slot is never one that is done.
-    /// 3. A slot that a broker has is on exactly one lane, and its lane keeps the order of the slots.
+    /// 3. A slot that a broker has is on exactly one lane, and its lane keeps the order of the slots. A step of a login that
+    ///    is being judged is on none.
     /// 4. Whatever waits has a deadline.
     /// 5. A body that is arriving belongs to the last slot.
     ///
@@ -71,8 +72,9 @@ impl Engine {
             return Err("a body arrives without a slot, or a slot waits for a body that does not arrive");
         }
         let on_lanes = self.lanes.iter().flat_map(|lane| &lane.tickets);
+        let judged = usize::from(self.login.judged_by().is_some());
         let tickets = on_lanes.filter(|ticket| matches!(ticket.purpose, Purpose::Slot(..))).count();
-        let works = usize::from(self.work.is_some());
+        let works = usize::from(self.work.is_some()) + judged;
         if tickets + works < asked + passing || tickets + works > asked + passing + bodies {
             return Err("a slot is asked on no lane, or on two");
         }
@@ -81,22 +83,22 @@ impl Engine {
 
     fn check_lanes(&self) -> Result<(), &'static str> {
         for lane in &self.lanes {
-            if !lane.tickets.is_empty() && lane.due().is_none() {
+            if lane.is_waiting() && lane.due().is_none() {
                 return Err("a request waits without a deadline");
             }
-            if lane.tickets.is_empty() && lane.due().is_some() {
+            if !lane.is_waiting() && lane.due().is_some() {
                 return Err("a deadline without a request");
             }
             let slots = || {
                 lane.tickets.iter().filter_map(|ticket| match ticket.purpose {
                     Purpose::Slot(slot, _) => Some(slot),
-                    Purpose::Leg(..) | Purpose::Own(_) | Purpose::Learn(_) => None,
+                    Purpose::Leg(..) | Purpose::Own(_) | Purpose::Learn(_) | Purpose::Login => None,
                 })
             };
             if slots().zip(slots().skip(1)).any(|(one, next)| one >= next) {
                 return Err("a lane has requests out of order");
             }
-            if lane.state != LaneState::Up && slots().next().is_some() {
+            if !matches!(lane.state, LaneState::Up | LaneState::Renewing) && slots().next().is_some() {
                 return Err("a request is on a lane that is not up");
             }
         }

@@ -27,6 +27,21 @@ pub enum Reason {
     /// SaslHandshake v0, after which tokens come without frames.
     #[error("the client sent SaslHandshake version 0; version 1 is needed")]
     OldHandshake,
+    /// A login that Skein has refused. The client was told.
+    #[error("the client's login was refused")]
+    LoginRefused,
+    /// A login that could not be judged in time: whom Skein asks does not answer.
+    #[error("the client's login could not be judged")]
+    LoginUnjudged,
+    /// A step of a login that was not its turn. The client was told.
+    #[error("the client sent {key:?} where another step of its login was due")]
+    LoginOutOfTurn {
+        /// The API.
+        key: ApiKey,
+    },
+    /// A request when the login was over, and no new one had been made (KIP-368).
+    #[error("the client's login had expired, and it did not log in again")]
+    LoginExpired,
     /// A request that says it is a broker's.
     #[error("the client sent {key:?} as a replica")]
     Replica {
@@ -94,6 +109,10 @@ impl Reason {
             Self::NotOffered { .. } => "not_offered",
             Self::BeforeLogin { .. } => "before_login",
             Self::OldHandshake => "old_handshake",
+            Self::LoginRefused => "login_refused",
+            Self::LoginUnjudged => "login_unjudged",
+            Self::LoginOutOfTurn { .. } => "login_out_of_turn",
+            Self::LoginExpired => "login_expired",
             Self::Replica { .. } => "replica",
             Self::Forbidden { .. } => "forbidden",
             Self::TooLarge { .. } => "too_large",

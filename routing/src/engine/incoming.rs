@@ -4,6 +4,7 @@ mod counting;
 mod learning;
 mod ours;
 mod sending;
+mod steps;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -144,17 +145,10 @@ impl Engine {
             self.arrival = None;
             return Step::Then(Move::Wait);
         }
-        match self.login.admit(head.key, head.version) {
-            Admission::Pass => {}
-            Admission::NoLoginHere => return self.refuse_arriving(now, &head, After::Code(Code::ILLEGAL_SASL_STATE)),
-            Admission::OldHandshake => {
-                self.close(Reason::OldHandshake);
-                return self.refuse_arriving(now, &head, After::Code(Code::UNSUPPORTED_VERSION));
-            }
-            // The broker has not said yet what it makes of the login.
-            Admission::TooEarly if !self.slots.is_empty() => return Step::Then(Move::Wait),
-            Admission::TooEarly => return self.end(Reason::BeforeLogin { key: head.key }),
-        }
+        let admission = match self.admitted(now, &head) {
+            Ok(admission) => admission,
+            Err(step) => return step,
+        };
         if !self.is_named {
             match frame::client_id(input, &head) {
                 Ok(id) => self.named(id),
@@ -163,6 +157,9 @@ impl Engine {
                     return Step::Then(Move::Need(bytes));
                 }
             }
+        }
+        if admission == Admission::Step {
+            return self.login_step(now, &head, input);
         }
         if matches!(manner::place(head.key), Place::Broker(_)) {
             self.guard.open(&self.door, &self.client);
@@ -178,6 +175,28 @@ impl Engine {
                 None => self.end(Reason::Unreachable),
             },
         }
+    }
+
+    /// What the login makes of a request: it passes, or is a step of the login itself; or what happens instead.
+    fn admitted(&mut self, now: Instant, head: &Head) -> Result<Admission, Step> {
+        let instead = match self.login.admit(now, head.key, head.version) {
+            admission @ (Admission::Pass | Admission::Step) => return Ok(admission),
+            Admission::Wait => Step::Then(Move::Wait),
+            Admission::NoLoginHere => self.refuse_arriving(now, head, After::Code(Code::ILLEGAL_SASL_STATE)),
+            Admission::OutOfTurn => {
+                self.close(Reason::LoginOutOfTurn { key: head.key });
+                self.refuse_arriving(now, head, After::Code(Code::ILLEGAL_SASL_STATE))
+            }
+            Admission::OldHandshake => {
+                self.close(Reason::OldHandshake);
+                self.refuse_arriving(now, head, After::Code(Code::UNSUPPORTED_VERSION))
+            }
+            // The broker has not said yet what it makes of the login.
+            Admission::TooEarly if !self.slots.is_empty() => Step::Then(Move::Wait),
+            Admission::TooEarly => self.end(Reason::BeforeLogin { key: head.key }),
+            Admission::Expired => self.end(Reason::LoginExpired),
+        };
+        Err(instead)
     }
 
     /// The client has said its id, or that it has none.

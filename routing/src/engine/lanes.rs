@@ -34,6 +34,8 @@ pub(super) enum LaneState {
     Dialling,
     /// Bytes can be sent.
     Up,
+    /// It logs in again: requests wait until it has.
+    Renewing,
     /// It could not be reached, or was lost; until then it is not dialled again.
     Failed(Instant),
 }
@@ -58,6 +60,8 @@ pub(super) enum Purpose {
     Own(i16),
     /// A question of ours for the names of topic ids.
     Learn(PlanId),
+    /// A step of a login of ours.
+    Login,
 }
 
 pub(super) struct Lane {
@@ -68,6 +72,8 @@ pub(super) struct Lane {
     pub(super) passing: Option<Passing>,
     /// When the first ticket's answer is late. Set when it becomes the first.
     due: Option<Instant>,
+    /// When its login is to be renewed. Set when it is up, `None` if it never expires.
+    pub(super) renews: Option<Instant>,
     /// Whether it has had a question of ours.
     pub(super) was_asked: bool,
     /// Whether the head of the first ticket's answer is here.
@@ -79,8 +85,8 @@ pub(super) struct Lane {
     answered: u64,
     /// What `asked` was when the last request without an answer went out. Unset by the answer to one that came behind it.
     silent: Option<u64>,
-    /// Frames of legs that wait for the lane to be up.
-    pub(super) queued: Vec<Bytes>,
+    /// Legs that wait for the lane to be up: what comes behind a login must not be waited for before it.
+    pub(super) queued: Vec<(Vec<u8>, Purpose, Duration)>,
     /// What follows the bytes that were told to be kept.
     pub(super) deferred: Option<Move>,
     /// Memory for an answer that is being completed.
@@ -97,6 +103,7 @@ impl Lane {
             next_correlation: 0,
             passing: None,
             due: None,
+            renews: None,
             was_asked: false,
             is_coming: false,
             losses: 0,
@@ -129,6 +136,29 @@ impl Lane {
         self.asked += 1;
     }
 
+    /// What is sent: a frame without its length becomes one with it, and with the next correlation id.
+    pub(super) fn send(&mut self, now: Instant, mut frame: Vec<u8>, purpose: Purpose, grant: Duration) -> Bytes {
+        let correlation = self.correlation();
+        self.push(now, Ticket { correlation, purpose, grant });
+        write(&mut frame, frame::CORRELATION, correlation.to_be_bytes());
+        framed(&frame)
+    }
+
+    /// A frame waits for the lane to be up.
+    pub(super) fn queue(&mut self, now: Instant, frame: Vec<u8>, purpose: Purpose, grant: Duration) {
+        self.queued.push((frame, purpose, grant));
+        if self.due.is_none() {
+            self.await_first(now);
+        }
+    }
+
+    /// What is first has its time from now on.
+    fn await_first(&mut self, now: Instant) {
+        let queued = || self.queued.first().map(|(.., grant)| *grant);
+        let grant = self.tickets.front().map(|ticket| ticket.grant).or_else(queued);
+        self.due = grant.and_then(|grant| now.checked_add(grant));
+    }
+
     /// The last request has left whole. The time that it grants is known only behind its head.
     pub(super) fn grant_last(&mut self, now: Instant, grant: Duration) {
         let only = self.tickets.len() == 1;
@@ -155,7 +185,7 @@ impl Lane {
     fn next_slot(&self) -> Option<SlotId> {
         match self.tickets.front()?.purpose {
             Purpose::Slot(slot, _) => Some(slot),
-            Purpose::Leg(..) | Purpose::Own(_) | Purpose::Learn(_) => None,
+            Purpose::Leg(..) | Purpose::Own(_) | Purpose::Learn(_) | Purpose::Login => None,
         }
     }
 
@@ -174,13 +204,18 @@ impl Lane {
         }
     }
 
+    /// Whether something waits for its answer.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.tickets.is_empty() || !self.queued.is_empty()
+    }
+
     pub(super) fn pop(&mut self, now: Instant) -> Option<Ticket> {
         self.losses = 0;
         self.is_coming = false;
         self.answered += 1;
         self.silent = self.silent.filter(|asked| self.answered <= *asked);
         let first = self.tickets.pop_front();
-        self.due = self.tickets.front().and_then(|next| now.checked_add(next.grant));
+        self.await_first(now);
         first
     }
 }
@@ -205,9 +240,12 @@ impl Engine {
         let rested = match lane.state {
             LaneState::Idle => true,
             LaneState::Failed(until) => until <= now,
-            LaneState::Dialling | LaneState::Up => false,
+            LaneState::Dialling | LaneState::Up | LaneState::Renewing => false,
         };
-        if rested {
+        if lane.state == LaneState::Up && lane.renews.is_some_and(|renews| renews <= now) {
+            lane.state = LaneState::Renewing;
+            self.effects.push_back(Effect::Renew(id));
+        } else if rested {
             lane.state = LaneState::Dialling;
             let to = lane.to;
             self.effects.push_back(Effect::Dial(id, to));
@@ -220,30 +258,28 @@ impl Engine {
         self.lane_mut(id)?.latency.take()
     }
 
-    /// A lane is connected.
-    pub fn lane_up(&mut self, id: LaneId) {
-        let Some(lane) = self.lane_mut(id) else { return };
-        lane.state = LaneState::Up;
-        let queued = std::mem::take(&mut lane.queued);
-        self.effects.extend(queued.into_iter().map(|frame| Effect::Send(id, frame)));
+    /// A lane is connected, and logged in where that is needed.
+    pub fn lane_up(&mut self, now: Instant, id: LaneId) {
+        self.lane_renewed(now, id, None);
     }
 
     /// A lane is lost, or could not be connected. What waits on it is answered; a lane that is needed again is dialled again.
     pub fn lane_lost(&mut self, now: Instant, id: LaneId) {
         let Some(lane) = self.lane_mut(id) else { return };
-        let lost = if lane.state == LaneState::Up { Lost::Unknown } else { Lost::Unsent };
+        let was_up = matches!(lane.state, LaneState::Up | LaneState::Renewing);
+        let lost = if was_up { Lost::Unknown } else { Lost::Unsent };
         // One loss is an accident; several without an answer between them are a broker that is better left alone.
         lane.state = match lane.losses {
             0 if lost == Lost::Unknown => LaneState::Idle,
             losses => LaneState::Failed(now + RESPITE * 2u32.saturating_pow(losses.min(4))),
         };
         lane.losses += 1;
-        lane.due = None;
+        (lane.due, lane.renews) = (None, None);
         let cluster = lane.to.cluster;
         let silent = lane.silent.take().is_some();
         lane.is_coming = false;
         (lane.asked, lane.answered) = (0, 0);
-        lane.queued.clear();
+        let queued = std::mem::take(&mut lane.queued);
         lane.deferred = None;
         lane.reserved = None;
         lane.next_correlation = 0;
@@ -264,11 +300,12 @@ impl Engine {
             // What was logged in is gone; another lane would not be.
             self.close(Reason::LoginLost);
         }
-        for ticket in tickets {
-            match ticket.purpose {
+        let sent = tickets.into_iter().map(|ticket| (ticket.purpose, lost));
+        for (purpose, lost) in sent.chain(queued.into_iter().map(|(_, purpose, _)| (purpose, Lost::Unsent))) {
+            match purpose {
                 Purpose::Slot(slot, _) => self.slot_lost(slot, lost),
                 Purpose::Leg(work, leg) => self.leg_done(now, (work, leg), Err(lost)),
-                Purpose::Own(_) | Purpose::Learn(_) => {}
+                Purpose::Own(_) | Purpose::Learn(_) | Purpose::Login => {}
             }
         }
         self.incoming_lost(id);

@@ -19,7 +19,7 @@ use skein_protocol::table::Table;
 
 use super::answers::hides_coordinator;
 use super::guard::Guard;
-use super::lanes::{LaneState, Purpose, Ticket, framed, write};
+use super::lanes::{LaneState, Purpose, write};
 use super::slots::{SlotId, SlotState};
 use super::{Effect, Engine};
 use crate::graph::{Descent, Level, Manner};
@@ -179,7 +179,7 @@ impl Engine {
         }
     }
 
-    fn send_leg(&mut self, now: Instant, sent: Sent, mut body: Vec<u8>, seen: &Seen) {
+    fn send_leg(&mut self, now: Instant, sent: Sent, body: Vec<u8>, seen: &Seen) {
         let (task, index) = (sent.task, sent.index);
         let id = self.lane(sent.to);
         let state = self.reach(now, id);
@@ -191,15 +191,13 @@ impl Engine {
         let leg = work.legs.len() - 1;
         let number = work.number;
         let grant = self.door.limits.answer_margin + std::time::Duration::from_millis(u64::from(seen.wait_ms));
+        let purpose = Purpose::Leg(number, leg);
         let Some(lane) = self.lane_mut(id) else { return };
-        let correlation = lane.correlation();
-        write(&mut body, frame::CORRELATION, correlation.to_be_bytes());
-        lane.push(now, Ticket { correlation, purpose: Purpose::Leg(number, leg), grant });
-        let frame = framed(&body);
         if state == LaneState::Up {
+            let frame = lane.send(now, body, purpose, grant);
             self.effects.push_back(Effect::Send(id, frame));
         } else {
-            lane.queued.push(frame);
+            lane.queue(now, body, purpose, grant);
         }
     }
 

@@ -14,7 +14,7 @@ use skein_protocol::table::{Fact, Table};
 use skein_protocol::varint::{narrow, wide};
 use skein_routing::budget::Budget;
 use skein_routing::disguise::{Disguise, Settings};
-use skein_routing::engine::{Effect, Engine, LaneId, Move, Out};
+use skein_routing::engine::{Effect, Engine, LaneId, Move, Out, Verdict};
 use skein_routing::graph::{Door, Level, Limits, LoginMode, Target};
 use skein_routing::router::RouteId;
 use skein_routing::topology::{ClusterIndex, Offer, Topology};
@@ -109,7 +109,7 @@ impl Story {
     }
 
     pub(crate) fn is_up(&mut self, lane: LaneId) {
-        self.engine.lane_up(lane);
+        self.engine.lane_up(self.now, lane);
         self.effects();
     }
 
@@ -119,6 +119,12 @@ impl Story {
             *out = None;
         }
         self.engine.lane_lost(self.now, lane);
+        self.effects();
+    }
+
+    /// A step of a login has been judged.
+    pub(crate) fn judged(&mut self, verdict: Verdict) {
+        self.engine.judged(self.now, verdict);
         self.effects();
     }
 

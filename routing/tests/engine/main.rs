@@ -10,6 +10,7 @@
 
 mod authorize;
 mod discovery;
+mod judged;
 mod kit;
 mod login;
 mod losses;

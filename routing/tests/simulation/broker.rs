@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use skein_protocol::ids::ApiKey;
 use skein_protocol::sample::Dice;
 
 use crate::frames;
@@ -18,6 +19,8 @@ pub(crate) struct Broker {
     pub(crate) mute: bool,
     /// Requests that it has read.
     pub(crate) requests: u64,
+    /// Whether a login has begun and not ended: nothing else may come.
+    is_logging_in: bool,
 }
 
 impl Broker {
@@ -30,6 +33,10 @@ impl Broker {
                 return Err(format!("{seen:?} came where {} was due", self.next_correlation));
             }
             self.next_correlation += 1;
+            if self.is_logging_in != (seen.key == ApiKey::SASL_AUTHENTICATE) {
+                return Err(format!("{seen:?} came out of the order of a login"));
+            }
+            self.is_logging_in = seen.key == ApiKey::SASL_HANDSHAKE;
             self.requests += 1;
             if !seen.silent && !self.mute {
                 let delay = u64::from(dice.below(20)) + if dice.chance(32) { seen.wait_ms } else { 0 };

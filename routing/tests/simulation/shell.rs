@@ -1,8 +1,10 @@
 //! Does as the engine says, in the order of a session: moves, then effects; lanes are not read while the client's outbox
 //! is full, and the client is not read while a lane's is.
 
+use bytes::Bytes;
 use skein_protocol::sample::Dice;
 use skein_protocol::varint::wide;
+use skein_routing::apis::sasl;
 use skein_routing::engine::{Effect, Fault, LaneId, Move, Note, Out, Reason};
 use skein_routing::topology::Destination;
 
@@ -18,6 +20,8 @@ const MOST_MOVES: u64 = 200_000;
 pub(crate) struct Lane {
     pub(crate) peer: Peer,
     pub(crate) broker: Broker,
+    /// How far the login of ours has come that is under way.
+    pub(crate) said: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -256,12 +260,28 @@ impl World {
                     self.forget(id);
                 }
                 Effect::Ask(cluster, need) => self.ask(cluster, need),
-                Effect::Told(..) => return Err("nobody logs in here".to_owned()),
+                Effect::Told(..) | Effect::Judge(_) => return Err("no client logs in here".to_owned()),
+                Effect::Renew(id) => {
+                    self.tally_renewals += 1;
+                    self.engine.lane_says(self.now, id, &sasl::handshake("PLAIN"));
+                }
+                Effect::Renewing(id, _) => self.renewing(id),
                 Effect::Note(Note::Unlisted(_) | Note::Refused(..)) => {}
                 Effect::Close(reason) => self.end(reason),
             }
         }
         self.called()
+    }
+
+    /// A broker has answered a step of a login of ours.
+    fn renewing(&mut self, id: LaneId) {
+        let Some(lane) = self.lane(id) else { return };
+        lane.said = (lane.said + 1) % 2;
+        if lane.said == 1 {
+            return self.engine.lane_says(self.now, id, &sasl::token(2, Bytes::from_static(b"token")));
+        }
+        let renews = self.renews();
+        self.engine.lane_renewed(self.now, id, renews);
     }
 
     fn forget(&mut self, id: LaneId) {

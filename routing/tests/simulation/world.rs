@@ -46,6 +46,7 @@ pub(crate) struct Tally {
     pub(crate) calls: u64,
     pub(crate) answers: u64,
     pub(crate) refused: u64,
+    pub(crate) renewed: u64,
     /// Connections that ended with all answers.
     pub(crate) whole: u64,
     pub(crate) closed: u64,
@@ -69,6 +70,10 @@ pub(crate) struct World {
     /// Whether nothing goes wrong: every answer is then a broker's.
     pub(crate) calm: bool,
     pub(crate) calls: u64,
+    /// Whether lanes have logins that expire.
+    logs_in: bool,
+    /// Logins that were renewed.
+    pub(crate) tally_renewals: u64,
     steps: u64,
 }
 
@@ -109,6 +114,8 @@ impl World {
             closed: None,
             calm: seed.is_multiple_of(4),
             calls: 0,
+            logs_in: dice.chance(80),
+            tally_renewals: 0,
             steps: 0,
             dice,
         }
@@ -251,6 +258,12 @@ impl World {
         self.questions.push(Question { cluster, at, known });
     }
 
+    /// When a login of ours is to be renewed.
+    pub(crate) fn renews(&mut self) -> Option<Instant> {
+        let after = Duration::from_millis(u64::from(self.dice.below(100)));
+        self.logs_in.then(|| self.now + after)
+    }
+
     pub(crate) fn dialled(&mut self) -> Result<bool, String> {
         let Some(index) = self.dials.iter().position(|dial| dial.at <= self.now) else { return Ok(false) };
         let dial = self.dials.swap_remove(index);
@@ -259,8 +272,9 @@ impl World {
             if slot.is_some() {
                 return Err("a lane that is up was dialled".to_owned());
             }
-            *slot = Some(Lane { peer: Peer::new(), broker: Broker::default() });
-            self.engine.lane_up(dial.lane);
+            *slot = Some(Lane { peer: Peer::new(), broker: Broker::default(), said: 0 });
+            let renews = self.renews();
+            self.engine.lane_renewed(self.now, dial.lane, renews);
         } else {
             self.engine.lane_lost(self.now, dial.lane);
         }
@@ -322,6 +336,7 @@ impl World {
         tally.calls += self.calls;
         tally.answers += self.client.answers;
         tally.refused += self.client.refused;
+        tally.renewed += self.tally_renewals;
         match &self.closed {
             None => tally.whole += 1,
             Some(reason) => {

@@ -49,7 +49,7 @@ pub fn words<T>(words: impl IntoIterator<Item = (&'static str, T)>) -> Words<T> 
     Words { words: words.into_iter().collect() }
 }
 
-impl<T: Copy> Value for Words<T> {
+impl<T: Clone> Value for Words<T> {
     type Out = T;
 
     fn shape(&self) -> Shape {
@@ -66,7 +66,7 @@ impl<T: Copy> Value for Words<T> {
 
     fn read(&self, item: &Item<'_>) -> Option<T> {
         let text = item.text(&self.wanted())?;
-        let found = self.words.iter().find(|(word, _)| *word == text).map(|(_, stands_for)| *stands_for);
+        let found = self.words.iter().find(|(word, _)| *word == text).map(|(_, stands_for)| stands_for.clone());
         if found.is_none() {
             let meant = nearest(&text, self.words.iter().map(|(word, _)| *word));
             let meant = meant.map(|word| format!("did you mean \"{word}\"? ")).unwrap_or_default();
@@ -79,7 +79,7 @@ impl<T: Copy> Value for Words<T> {
     }
 }
 
-impl<T: Copy + PartialEq> Written for Words<T> {
+impl<T: Clone + PartialEq> Written for Words<T> {
     fn write(&self, value: &T) -> Json {
         self.words.iter().find(|(_, stands_for)| stands_for == value).map_or(Json::Null, |(word, _)| Json::from(*word))
     }

@@ -1,7 +1,7 @@
 // franz-go: runs one scenario against a cluster, or against a proxy in front of one, and prints what it saw as a line of
 // JSON.
 //
-// Usage: probe SCENARIO --bootstrap HOST:PORT --prefix P [--property k=v]...
+// Usage: probe SCENARIO --bootstrap HOST:PORT --prefix P [--seconds N]
 //
 // Nothing in the line depends on the run: names come without the prefix, and no address, id or clock is in it.
 package main
@@ -29,6 +29,9 @@ var scenarios = map[string]func(*session) result{
 	"transactions": transactions,
 	"admin":        admin,
 	"share":        share,
+	"login":        login,
+	"connect":      connect,
+	"stay":         stay,
 }
 
 func main() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +19,8 @@ const limit = 60 * time.Second
 type session struct {
 	prefix    string
 	bootstrap []string
+	// seconds is how long the scenario stay takes.
+	seconds int
 	// ctx ends when the run takes too long, or with end.
 	ctx context.Context
 	end context.CancelFunc
@@ -31,6 +34,8 @@ func newSession(arguments []string) *session {
 		switch arguments[at] {
 		case "--prefix":
 			s.prefix = value
+		case "--seconds":
+			s.seconds = must(strconv.Atoi(value))
 		case "--bootstrap":
 			s.bootstrap = strings.Split(value, ",")
 		default:
@@ -53,7 +58,7 @@ func (s *session) client(options ...kgo.Opt) *kgo.Client {
 	defaults := []kgo.Opt{
 		kgo.SeedBrokers(s.bootstrap...), kgo.MetadataMinAge(50 * time.Millisecond), kgo.FetchMaxWait(100 * time.Millisecond),
 	}
-	return must(kgo.NewClient(append(defaults, options...)...))
+	return must(kgo.NewClient(append(append(defaults, security()...), options...)...))
 }
 
 // producer writes to the partition that a record says.

@@ -60,10 +60,10 @@ func offsets(s *session) any {
 	results := result{}
 	for _, ending := range []string{"abort", "commit"} {
 		// A new member begins where the group has committed, or at the beginning.
-		member := must(kgo.NewGroupTransactSession(kgo.SeedBrokers(s.bootstrap...), kgo.ConsumeTopics(in),
+		member := must(kgo.NewGroupTransactSession(append(security(), kgo.SeedBrokers(s.bootstrap...), kgo.ConsumeTopics(in),
 			kgo.ConsumerGroup(s.name("transformer")), kgo.TransactionalID(s.name("transformer")),
 			kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-			kgo.RecordPartitioner(kgo.ManualPartitioner())))
+			kgo.RecordPartitioner(kgo.ManualPartitioner()))...))
 		var seen []*kgo.Record
 		until("ten records", func() bool {
 			fetches := member.PollFetches(s.ctx)

@@ -3,7 +3,7 @@
 // KafkaJS: runs one scenario against a cluster, or against a proxy in front of one, and prints what it saw as a line of
 // JSON.
 //
-// Usage: probe.js SCENARIO --bootstrap HOST:PORT --prefix P
+// Usage: probe.js SCENARIO --bootstrap HOST:PORT --prefix P [--seconds N]
 //
 // Nothing in the line depends on the run: names come without the prefix, and no address, id or clock is in it.
 
@@ -19,6 +19,9 @@ const SCENARIOS = {
   transactions: require('./transactions').run,
   admin: require('./admin').run,
   share: require('./newer').share,
+  login: require('./connect').login,
+  connect: require('./connect').run,
+  stay: require('./stay').run,
 }
 
 async function main([name, ...others]) {

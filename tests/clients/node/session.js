@@ -2,27 +2,36 @@
 
 const { Kafka, Partitioners, logLevel } = require('kafkajs')
 
+const { security } = require('./security')
+
 const SECONDS = 60
 const REPLICAS = 3
 
 /** What a run was called with, and the clients it makes. */
 class Session {
   #options = {}
+  #config
   #kafka
 
   constructor(words) {
     for (let at = 0; at + 1 < words.length; at += 2) {
       const name = words[at].replace(/^--/, '')
-      if (!['bootstrap', 'prefix'].includes(name)) {
+      if (!['bootstrap', 'prefix', 'seconds'].includes(name)) {
         throw new Error(`${words[at]} means nothing here`)
       }
       this.#options[name] = words[at + 1]
     }
-    this.#kafka = new Kafka({
+    this.#config = {
       brokers: this.#options.bootstrap.split(','),
       logLevel: logLevel.NOTHING,
+      ...security(),
       retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 30 },
-    })
+    }
+    this.#kafka = new Kafka(this.#config)
+  }
+
+  option(name) {
+    return this.#options[name]
   }
 
   /** The name of a topic, group or transactional id of this run. */
@@ -41,6 +50,11 @@ class Session {
 
   admin(use) {
     return connected(this.#kafka.admin(), use)
+  }
+
+  /** An administrator that hears at once that it does not get in. */
+  impatientAdmin(use) {
+    return connected(new Kafka({ ...this.#config, retry: { initialRetryTime: 50, retries: 1 } }).admin(), use)
   }
 
   /** A producer whose records say their partitions. */
@@ -68,8 +82,10 @@ class Session {
     const topic = this.name(own)
     const configEntries = Object.entries(configs).map(([name, value]) => ({ name, value }))
     await this.admin(async (admin) => {
+      const { brokers } = await admin.describeCluster()
+      const replicationFactor = Math.min(REPLICAS, brokers.length)
       await admin.createTopics({
-        topics: [{ topic, numPartitions: partitions, replicationFactor: REPLICAS, configEntries }],
+        topics: [{ topic, numPartitions: partitions, replicationFactor, configEntries }],
       })
       await until(`topic ${own}`, async () => (await led(admin, topic)) === partitions)
     })

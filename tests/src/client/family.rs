@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Command};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::{artifacts, process, workplace};
 
@@ -26,28 +26,9 @@ pub enum Family {
 }
 
 impl Family {
-    /// The properties of a client that logs in by `mechanism`, without TLS, in the family's own words.
-    ///
-    /// # Errors
-    /// A family whose program has no such properties.
-    pub fn login(self, mechanism: &str, user: &str, password: &str) -> Result<Vec<(&'static str, String)>> {
-        let mut properties =
-            vec![("security.protocol", "SASL_PLAINTEXT".to_owned()), ("sasl.mechanism", mechanism.to_owned())];
-        match self {
-            Self::Java => {
-                let module = if mechanism == "PLAIN" { "plain.PlainLoginModule" } else { "scram.ScramLoginModule" };
-                let module = format!("org.apache.kafka.common.security.{module}");
-                let jaas = format!("{module} required username=\"{user}\" password=\"{password}\";");
-                properties.push(("sasl.jaas.config", jaas));
-            }
-            Self::Librdkafka => {
-                properties.push(("sasl.username", user.to_owned()));
-                properties.push(("sasl.password", password.to_owned()));
-            }
-            other => bail!("the program of {other:?} does not log in"),
-        }
-        Ok(properties)
-    }
+    /// All families whose program is a client of its own.
+    pub const CLIENTS: [Self; 6] =
+        [Self::Java, Self::Librdkafka, Self::FranzGo, Self::KafkaJs, Self::KafkaPython, Self::Aiokafka];
 
     /// The command that runs its program, without the program's arguments.
     pub(super) fn command(self) -> Result<Command> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::{
     cluster::{Cluster, Security},
@@ -38,45 +38,123 @@ const INNER_PREFIX: &str = "in-";
 ///
 /// In front of a secured cluster the clients' logins are relayed.
 pub fn config(cluster: &Cluster, form: Form) -> Result<String> {
-    let first = ports::block(NODE_PORTS + 1)?;
-    let nodes = cluster.nodes();
-    let ids: Vec<_> = nodes.keys().map(ToString::to_string).collect();
-    let bootstrap: Vec<_> = nodes.values().map(|address| format!("\"{address}\"")).collect();
-    let login = match cluster.spec().security() {
-        Security::Open => "none",
-        Security::Sasl => "relay",
-    };
-    let mut text = String::new();
-    let _ = write!(
-        text,
-        r#"[clusters.one]
+    let front = Front::of(cluster).form(form);
+    match cluster.spec().security() {
+        Security::Open => front.text(),
+        Security::Sasl => front.listener("login = \"relay\"").text(),
+        Security::Guarded => bail!("a guarded cluster wants TLS and a login of Skein's own: see `Front`"),
+    }
+}
+
+/// A proxy in front of one cluster, called `one` in its file; its one listener is `plain` of the virtual cluster `main`.
+#[derive(Clone, Debug)]
+pub struct Front {
+    bootstrap: Vec<String>,
+    ids: Vec<String>,
+    form: Form,
+    cluster: String,
+    listener: String,
+    host: String,
+    below: String,
+}
+
+impl Front {
+    /// In front of the ordinary port of a cluster's brokers.
+    pub fn of(cluster: &Cluster) -> Self {
+        let nodes = cluster.nodes();
+        Self {
+            bootstrap: nodes.values().map(ToString::to_string).collect(),
+            ids: nodes.keys().map(ToString::to_string).collect(),
+            form: Form::Bare,
+            cluster: String::new(),
+            listener: String::new(),
+            host: "127.0.0.1".to_owned(),
+            below: String::new(),
+        }
+    }
+
+    /// With routers between.
+    #[must_use]
+    pub fn form(mut self, form: Form) -> Self {
+        self.form = form;
+        self
+    }
+
+    /// With other addresses of brokers.
+    #[must_use]
+    pub fn bootstrap(mut self, addresses: &str) -> Self {
+        self.bootstrap = addresses.split(',').map(str::to_owned).collect();
+        self
+    }
+
+    /// With these lines in the cluster's table.
+    #[must_use]
+    pub fn cluster(mut self, lines: &str) -> Self {
+        let _ = writeln!(self.cluster, "{lines}");
+        self
+    }
+
+    /// With these lines in the listener's table.
+    #[must_use]
+    pub fn listener(mut self, lines: &str) -> Self {
+        let _ = writeln!(self.listener, "{lines}");
+        self
+    }
+
+    /// Under this host.
+    #[must_use]
+    pub fn host(mut self, host: &str) -> Self {
+        host.clone_into(&mut self.host);
+        self
+    }
+
+    /// With these tables behind all others.
+    #[must_use]
+    pub fn tables(mut self, tables: &str) -> Self {
+        let _ = writeln!(self.below, "{tables}");
+        self
+    }
+
+    /// The file, with ports that are free now.
+    pub fn text(&self) -> Result<String> {
+        let first = ports::block(NODE_PORTS + 1)?;
+        let bootstrap: Vec<_> = self.bootstrap.iter().map(|address| format!("\"{address}\"")).collect();
+        let target = match self.form {
+            Form::Bare => r#"target.cluster = "one""#,
+            Form::Disguised => r#"target.router = "outer""#,
+        };
+        let mut text = String::new();
+        let _ = write!(
+            text,
+            r#"[clusters.one]
 bootstrap = [{bootstrap}]
 nodes = "{ids}"
-
+{cluster}
 [virtual-clusters.main]
 id = "main-1"
 {target}
 
 [virtual-clusters.main.listeners.plain]
 bind = "127.0.0.1:{first}"
-advertise = "127.0.0.1"
+advertise = "{host}"
 ports = "{from}-{to}"
-login = "{login}"
-"#,
-        bootstrap = bootstrap.join(", "),
-        ids = ids.join(", "),
-        target = match form {
-            Form::Bare => r#"target.cluster = "one""#,
-            Form::Disguised => r#"target.router = "outer""#,
-        },
-        from = first + 1,
-        to = first + NODE_PORTS,
-    );
-    if form == Form::Disguised {
-        text.push_str(&disguise("outer", OUTER_PREFIX, 3, r#"target.router = "inner""#));
-        text.push_str(&disguise("inner", INNER_PREFIX, 5, r#"target.cluster = "one""#));
+{listener}
+{below}"#,
+            bootstrap = bootstrap.join(", "),
+            ids = self.ids.join(", "),
+            from = first + 1,
+            to = first + NODE_PORTS,
+            cluster = self.cluster,
+            host = self.host,
+            listener = self.listener,
+            below = self.below,
+        );
+        if self.form == Form::Disguised {
+            text.push_str(&disguise("outer", OUTER_PREFIX, 3, r#"target.router = "inner""#));
+            text.push_str(&disguise("inner", INNER_PREFIX, 5, r#"target.cluster = "one""#));
+        }
+        Ok(text)
     }
-    Ok(text)
 }
 
 fn disguise(name: &str, prefix: &str, id: u32, target: &str) -> String {

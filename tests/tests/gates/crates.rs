@@ -9,8 +9,16 @@ use serde_json::Value;
 use crate::root;
 
 /// Each may use those before it.
-const LINE: [&str; 7] =
-    ["skein-settings", "skein-protocol", "skein-filters", "skein-routing", "skein-config", "skein-link", "skein-proxy"];
+const LINE: [&str; 8] = [
+    "skein-settings",
+    "skein-login",
+    "skein-protocol",
+    "skein-filters",
+    "skein-routing",
+    "skein-config",
+    "skein-link",
+    "skein-proxy",
+];
 
 /// Dependencies that only some may have. Everything pure stays free of sockets, clocks and tasks.
 const RESERVED: [(&str, &[&str]); 3] = [

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use skein_tests::{
-    client::{Family, Running},
+    client::{Endpoint, Family, Running},
     cluster::{Cluster, Spec},
     process,
     skein::{Form, Skein, config},
@@ -24,7 +24,7 @@ const PROGRESS: usize = 300;
 const LIMIT: Duration = Duration::from_secs(90);
 
 /// A writer of records with ids, and the file with those that were acknowledged.
-struct Load {
+pub(crate) struct Load {
     writer: Running,
     acknowledged: PathBuf,
     /// The writer stops when it is there.
@@ -33,12 +33,12 @@ struct Load {
 }
 
 impl Load {
-    fn start(family: Family, bootstrap: &str) -> Result<Self> {
+    pub(crate) fn start(family: Family, endpoint: impl Into<Endpoint>) -> Result<Self> {
         let dir = workplace::run_dir("chaos")?;
         let acknowledged = dir.join("acknowledged");
         let stop = dir.join("stop");
         let arguments = ["--topic", TOPIC, "--rate", RATE, "--until", text(&stop)?, "--out", text(&acknowledged)?];
-        let writer = Running::start(family, "produce-load", bootstrap, &[], &arguments)?;
+        let writer = Running::start(family, "produce-load", endpoint, &[], &arguments)?;
         Ok(Self { writer, acknowledged, stop, dir })
     }
 
@@ -47,7 +47,7 @@ impl Load {
     }
 
     /// Waits until records are acknowledged that were not when this was called.
-    fn goes_on(&mut self) -> Result<()> {
+    pub(crate) fn goes_on(&mut self) -> Result<()> {
         let before = self.count();
         process::until("more acknowledgements", LIMIT, || {
             let more = self.count() >= before + PROGRESS;
@@ -57,13 +57,13 @@ impl Load {
     }
 
     /// Lets the writer finish, reads the topic without a proxy, and compares.
-    fn compare(self, cluster: &Cluster, form: Form) -> Result<()> {
+    pub(crate) fn compare(self, at_cluster: impl Into<Endpoint>, form: Form) -> Result<()> {
         fs::write(&self.stop, "")?;
         let counts = self.writer.result(LIMIT)?;
         ensure!(counts["failed"] == 0 && counts["acknowledged"] == counts["sent"], "writes failed: {counts}");
         let drained = self.dir.join("drained");
         let arguments = ["--topic", &form.real_name(TOPIC), "--out", text(&drained)?];
-        Running::start(Family::Java, "drain", &cluster.bootstrap(), &[], &arguments)?.result(LIMIT)?;
+        Running::start(Family::Java, "drain", at_cluster, &[], &arguments)?.result(LIMIT)?;
         let (written, read) = (ids(&self.acknowledged)?, ids(&drained)?);
         let distinct: HashSet<_> = read.iter().collect();
         let lost = written.iter().filter(|id| !distinct.contains(id)).count();
@@ -105,7 +105,7 @@ fn java_says_nothing_of_telemetry() -> Result<()> {
     let is_told = |line: &&str| line.contains("elemetry") && !line.contains("initializing Kafka metrics collector");
     let told: Vec<_> = log.lines().filter(is_told).collect();
     ensure!(told.is_empty(), "{} lines: {:?}", told.len(), told.first());
-    load.compare(&cluster, Form::Bare)
+    load.compare(&cluster.bootstrap(), Form::Bare)
 }
 
 /// A broker is killed and comes back.
@@ -126,7 +126,7 @@ fn nothing_is_lost(family: Family, form: Form) -> Result<()> {
     skein.kill();
     skein.restart()?;
     load.goes_on()?;
-    load.compare(&cluster, form)
+    load.compare(&cluster.bootstrap(), form)
 }
 
 /// The proxy is told to stop, and one that begins anew goes on.
@@ -142,7 +142,7 @@ fn nothing_is_lost_over_a_drain(family: Family) -> Result<()> {
         skein.restart()?;
     }
     load.goes_on()?;
-    load.compare(&cluster, Form::Bare)
+    load.compare(&cluster.bootstrap(), Form::Bare)
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn without_a_proxy(family: Family) -> Result<()> {
     let cluster = three("chaos-direct")?;
     let mut load = Load::start(family, &cluster.bootstrap())?;
     lose_a_broker(&cluster, &mut load)?;
-    load.compare(&cluster, Form::Bare)
+    load.compare(&cluster.bootstrap(), Form::Bare)
 }
 
 #[test]

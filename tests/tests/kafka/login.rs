@@ -2,21 +2,21 @@
 
 use anyhow::Result;
 use skein_tests::{
-    client::{self, Family},
+    client::{self, Access, Endpoint, Family, Mechanism},
     cluster::{self, PASSWORD, USER},
     skein::{Form, Skein, config},
 };
 
-const MECHANISMS: [&str; 3] = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"];
+const MECHANISMS: [Mechanism; 3] = [Mechanism::Plain, Mechanism::ScramSha256, Mechanism::ScramSha512];
 
 /// A mechanism after the other, since each costs a run without the proxy.
-fn relayed(family: Family, scenario: &str, password: &str, mechanisms: &[&str]) -> Result<()> {
+fn relayed(family: Family, scenario: &str, password: &str, mechanisms: &[Mechanism]) -> Result<()> {
     let cluster = cluster::secured()?;
     let skein = Skein::start(&config(cluster, Form::Bare)?)?;
     for mechanism in mechanisms {
-        let login = family.login(mechanism, USER, password)?;
-        let direct = client::run(family, scenario, &cluster.bootstrap(), &login)?;
-        let through = client::run_through(family, scenario, &skein.bootstrap(), cluster, &login)?;
+        let at = |bootstrap: String| Endpoint::new(&bootstrap, Access::password(*mechanism, USER, password));
+        let direct = client::run(family, scenario, at(cluster.bootstrap()), &[])?;
+        let through = client::run_through(family, scenario, at(skein.bootstrap()), cluster, &[])?;
         client::same(&direct, &through)?;
     }
     Ok(())

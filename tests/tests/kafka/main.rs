@@ -5,8 +5,10 @@
 
 mod authorize;
 mod chaos;
+mod judged;
 mod kit;
 mod login;
 mod scenarios;
+mod secured;
 mod stage;
 mod table;

@@ -44,7 +44,7 @@ impl Engine {
         let mut lane = self.lane(to);
         match self.reach(now, lane) {
             LaneState::Up => {}
-            LaneState::Idle | LaneState::Dialling => {
+            LaneState::Idle | LaneState::Dialling | LaneState::Renewing => {
                 return self.once_dialled();
             }
             LaneState::Failed(_) if login => return self.end(Reason::Unreachable),
@@ -56,7 +56,7 @@ impl Engine {
                 match self.reach(now, any) {
                     LaneState::Up => lane = any,
                     LaneState::Failed(_) => return self.refuse_arriving(now, head, After::Lost(Lost::Unsent)),
-                    LaneState::Idle | LaneState::Dialling => {
+                    LaneState::Idle | LaneState::Dialling | LaneState::Renewing => {
                         return self.once_dialled();
                     }
                 }
@@ -86,7 +86,7 @@ impl Engine {
         let id = self.lane(to);
         match self.reach(now, id) {
             LaneState::Up => {}
-            LaneState::Idle | LaneState::Dialling => return self.once_dialled(),
+            LaneState::Idle | LaneState::Dialling | LaneState::Renewing => return self.once_dialled(),
             LaneState::Failed(_) => return self.end(Reason::Unreachable),
         }
         let offered =

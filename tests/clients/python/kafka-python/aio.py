@@ -6,10 +6,12 @@ import threading
 
 import aiokafka
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.abc import AbstractTokenProvider
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.errors import for_code
 
+import security
 from lacking import absent
 from waiting import SECONDS
 
@@ -20,6 +22,7 @@ REFUSAL = TypeError
 EAGER = RangePartitionAssignor
 COOPERATIVE = None
 SMALL_BATCHES = {"max_batch_size": 500}
+IMPATIENT = {}
 
 LOOP = asyncio.new_event_loop()
 threading.Thread(target=LOOP.run_forever, daemon=True).start()
@@ -53,6 +56,11 @@ def started(kind, **configs):
 
 def place(offset, metadata=""):
     return (offset, metadata)
+
+
+class Tokens(AbstractTokenProvider):
+    async def token(self):
+        return await asyncio.to_thread(security.token)
 
 
 class Producer:
@@ -106,8 +114,14 @@ def lacks_cooperative():
     return absent(aiokafka.coordinator.assignors, "cooperative_sticky", "cooperative")
 
 
+def brokers(admin):
+    """How many there are."""
+    return len(admin.describe_cluster()["brokers"])
+
+
 def create_topic(admin, name, partitions, configs):
-    response = admin.create_topics([NewTopic(name, partitions, 3, topic_configs=configs)])
+    # It cannot leave the number of replicas to the cluster.
+    response = admin.create_topics([NewTopic(name, partitions, min(3, brokers(admin)), topic_configs=configs)])
     [(_, code, *_)] = response.topic_errors
     if code:
         raise for_code(code)

@@ -4,12 +4,14 @@ import importlib
 import sys
 from functools import partial
 
+import connect
 import groups
 import idempotent
 import newer
 import produce
 import program
 import seek
+import stay
 import transactions
 from session import Session
 
@@ -29,6 +31,9 @@ def main(name, *arguments):
         "transactions": transactions.run,
         "admin": admin.run,
         "share": newer.share,
+        "login": connect.login,
+        "connect": connect.run,
+        "stay": stay.run,
     }
     program.run(list(arguments), scenarios, partial(Session, library))
 

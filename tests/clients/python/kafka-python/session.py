@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 
+import security
 from program import Arguments
 from waiting import until
 
@@ -15,6 +16,7 @@ class Session(Arguments):
         self.library = library
         self.configs = {key.replace(".", "_"): value for key, value in self.properties.items()}
         self.configs["bootstrap_servers"] = self.bootstrap.split(",")
+        self.configs |= secured(library)
 
     @contextmanager
     def producer(self, **more):
@@ -34,8 +36,8 @@ class Session(Arguments):
         return self.library.Consumer(**self.configs, **settings | more)
 
     @contextmanager
-    def admin(self):
-        admin = self.library.admin(**self.configs)
+    def admin(self, **more):
+        admin = self.library.admin(**self.configs, **more)
         yield admin
         admin.close()
 
@@ -49,6 +51,20 @@ class Session(Arguments):
 
     def partitions(self, topic, count):
         return [self.library.TopicPartition(topic, partition) for partition in range(count)]
+
+
+def secured(library):
+    """What the environment says of security, in the words of both libraries."""
+    if not security.said("PROTOCOL"):
+        return {}
+    configs = {"security_protocol": security.said("PROTOCOL"), "ssl_context": security.context()}
+    if security.said("MECHANISM"):
+        configs["sasl_mechanism"] = security.said("MECHANISM")
+    if security.said("MECHANISM") == "OAUTHBEARER":
+        configs["sasl_oauth_token_provider"] = library.Tokens()
+    elif security.said("MECHANISM"):
+        configs |= {"sasl_plain_username": security.said("USERNAME"), "sasl_plain_password": security.said("PASSWORD")}
+    return configs
 
 
 def settled(what, look):

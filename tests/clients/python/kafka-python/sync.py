@@ -5,8 +5,10 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.errors import KafkaConfigurationError
+from kafka.net.sasl.oauth import AbstractTokenProvider
 from kafka.structs import OffsetAndMetadata
 
+import security
 from waiting import SECONDS
 
 LIBRARY = f"kafka-python {kafka.__version__}"
@@ -15,10 +17,17 @@ REFUSAL = KafkaConfigurationError
 EAGER = RangePartitionAssignor
 COOPERATIVE = CooperativeStickyAssignor
 SMALL_BATCHES = {"batch_size": 500}
+# It goes on trying after a failed login.
+IMPATIENT = {"bootstrap_timeout_ms": 1_000}
 
 
 def place(offset, metadata=""):
     return OffsetAndMetadata(offset, metadata, -1)
+
+
+class Tokens(AbstractTokenProvider):
+    def token(self):
+        return security.token()
 
 
 class Producer:
@@ -65,6 +74,11 @@ class Consumer:
 
 def admin(**configs):
     return KafkaAdminClient(**configs)
+
+
+def brokers(admin):
+    """How many there are."""
+    return len(admin.describe_cluster()["brokers"])
 
 
 def create_topic(admin, name, partitions, configs):

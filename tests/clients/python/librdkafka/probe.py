@@ -5,6 +5,7 @@ import sys
 import confluent_kafka
 
 import admins
+import connect
 import groups
 import idempotent
 import load
@@ -14,6 +15,7 @@ import program
 import rules
 import seek
 import share
+import stay
 import transactions
 from session import Session
 
@@ -30,6 +32,8 @@ SCENARIOS = {
     "share": share.run,
     "rules": rules.run,
     "login": login.run,
+    "connect": connect.run,
+    "stay": stay.run,
     "produce-load": load.produce,
     "drain": load.drain,
 }

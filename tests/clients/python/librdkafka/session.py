@@ -3,6 +3,7 @@
 from confluent_kafka import Consumer, KafkaException, Producer, ShareConsumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+import security
 from program import Arguments
 from waiting import SECONDS, until
 
@@ -15,6 +16,7 @@ class Session(Arguments):
         super().__init__(arguments)
         self.properties["bootstrap.servers"] = self.bootstrap
         self.properties["log_level"] = "4"
+        self.properties |= secured()
 
     def admin(self):
         return AdminClient(dict(self.properties))
@@ -56,8 +58,31 @@ class Session(Arguments):
         return found.error is None and [p.leader >= 0 for p in found.partitions.values()] == [True] * partitions
 
 
+def secured():
+    """What the environment says of security, in librdkafka's words."""
+    names = {"security.protocol": "PROTOCOL", "sasl.mechanism": "MECHANISM", "ssl.ca.location": "CA",
+             "ssl.certificate.location": "CERTIFICATE", "ssl.key.location": "KEY"}
+    if security.said("TOKEN_ENDPOINT"):
+        names |= {"sasl.oauthbearer.token.endpoint.url": "TOKEN_ENDPOINT",
+                  "sasl.oauthbearer.client.id": "USERNAME", "sasl.oauthbearer.client.secret": "PASSWORD"}
+    else:
+        names |= {"sasl.username": "USERNAME", "sasl.password": "PASSWORD"}
+    found = {name: security.said(own) for name, own in names.items() if security.said(own)}
+    if security.said("TOKEN_ENDPOINT"):
+        found["sasl.oauthbearer.method"] = "oidc"
+    if security.said("TOKEN_FILE"):
+        found["oauth_cb"] = token
+    return found
+
+
+def token(_):
+    found = security.token()
+    return found, security.expiry(found)
+
+
 def dotted(properties):
-    return {key.replace("_", "."): value for key, value in properties.items()}
+    """Callbacks keep their names."""
+    return {key if key.endswith("_cb") else key.replace("_", "."): value for key, value in properties.items()}
 
 
 def error(call):

@@ -32,6 +32,8 @@ public final class Probe {
             Map.entry("share", Share::run),
             Map.entry("rules", Rules::run),
             Map.entry("login", Probe::login),
+            Map.entry("connect", Connect::run),
+            Map.entry("stay", Stay::run),
             Map.entry("produce-load", Load::produce),
             Map.entry("drain", Load::drain)));
 

@@ -43,6 +43,7 @@ final class Session {
             }
         }
         session.properties.put("bootstrap.servers", session.option("bootstrap"));
+        session.properties.putAll(Security.properties());
         return session;
     }
 

@@ -11,6 +11,7 @@ import org.apache.kafka.streams.StreamsConfig;
 public final class StreamsProbe {
     private static final Map<String, Probe.Scenario> SCENARIOS = new TreeMap<>(Map.of(
             "version", session -> map("library", "kafka-streams " + Probe.version()),
+            "connect", Copy::run,
             "streams", StreamsProbe::streams));
 
     private StreamsProbe() {
