@@ -7,7 +7,7 @@ use std::sync::Arc;
 use skein_filters::{Address, Filters};
 use skein_protocol::ids::{RealNodeId, VirtualNodeId};
 use skein_routing::declared::DeclaredTarget;
-use skein_routing::graph::{LoginMode, Target};
+use skein_routing::graph::Target;
 use skein_routing::topology::ClusterIndex;
 use skein_settings::{Fault, Spanned, quoted, show_size};
 
@@ -16,6 +16,7 @@ use crate::blueprint::{Blueprint, Cluster, VirtualCluster};
 use crate::document::{self, Document};
 use crate::graph::{Graph, Place};
 use crate::listeners::{Claims, Owner};
+use crate::login::ListenerLogin;
 
 /// Ports that a file may have bound: more are a slip of the pen, and more than descriptors.
 const MOST_PORTS: usize = 100_000;
@@ -167,8 +168,11 @@ impl<'d> Compile<'d> {
                 Err(faults) => self.faults.extend(faults),
             }
         }
-        let relayed =
-            declared.listeners.values().flatten().find(|listener| *listener.login.get_ref() == LoginMode::Relay);
+        let relayed = declared
+            .listeners
+            .values()
+            .flatten()
+            .find(|listener| matches!(listener.login.get_ref(), ListenerLogin::Relay));
         if let (Some(listener), false) = (relayed, filters.is_empty()) {
             let right =
                 "leave `filters` out, or let Skein know its clients: with a relayed login the cluster judges them";

@@ -203,7 +203,7 @@ fn what_is_allowed_is_judged_without_an_allocation_and_passes_as_ever() {
         let costs = [engine(), judged()].map(|mut engine| {
             assert!(matches!(engine.from_client(begins(), &mut request.clone()), Move::Wait | Move::Take(0)));
             assert!(engine.poll().is_some());
-            engine.lane_up(LANE);
+            engine.lane_up(begins(), LANE);
             // Queues and what else lives on are made for the first ones.
             (0..8).for_each(|_| drop(cost(&mut engine, &request)));
             cost(&mut engine, &request)

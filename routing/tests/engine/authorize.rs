@@ -31,7 +31,7 @@ pub(crate) fn mine() -> Vec<(&'static str, Rule)> {
 }
 
 pub(crate) fn story() -> Story {
-    Story::judged(mine(), Target::Cluster(CLUSTER))
+    Story::under(mine(), Target::Cluster(CLUSTER))
 }
 
 impl Story {
@@ -116,7 +116,7 @@ fn a_coordinator_is_told_to_those_who_may_know_what_it_coordinates() {
 fn a_producer_id_is_for_those_who_may_write_something() {
     let question = InitProducerIdRequest::default().with_transactional_id(None);
     for (rules, code) in [(mine(), None), (vec![("*", Rule::allow([Operation::Read], Topic, "*"))], Some(31))] {
-        let mut story = Story::judged(rules, Target::Cluster(CLUSTER));
+        let mut story = Story::under(rules, Target::Cluster(CLUSTER));
         story.asks(ApiKey::INIT_PRODUCER_ID, 5, &question);
         match code {
             None => assert_eq!(story.reached(LANE).len(), 1),

@@ -69,7 +69,7 @@ impl Story {
     }
 
     /// One that is judged by rules, whose lane to the broker is up.
-    pub(crate) fn judged(rules: Vec<(&str, Rule)>, target: Target) -> Self {
+    pub(crate) fn under(rules: Vec<(&str, Rule)>, target: Target) -> Self {
         let filter: Arc<dyn Prepared> = Arc::new(Authorize::new(rules));
         let mut story = Self::through(target, LoginMode::None, Arc::from([filter]));
         story.says(&mut request(ApiKey::DESCRIBE_CLUSTER, 1));

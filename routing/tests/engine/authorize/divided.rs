@@ -85,7 +85,7 @@ fn a_lost_broker_leaves_the_refusals_in_the_answer() {
 
 #[test]
 fn rules_are_about_the_names_that_clients_see() {
-    let mut story = Story::judged(mine(), disguised());
+    let mut story = Story::under(mine(), disguised());
     story.asks(ApiKey::OFFSET_COMMIT, 8, &commit(&["my-topic", "theirs"]));
     let went: OffsetCommitRequest = story.went(ApiKey::OFFSET_COMMIT, 8);
     assert_eq!(went.topics.iter().map(|topic| topic.name.to_string()).collect::<Vec<_>>(), ["a.my-topic"]);
@@ -213,7 +213,7 @@ fn a_member_subscribes_only_to_what_it_may_see() {
     }
     let everything =
         vec![("*", Rule::allow([Operation::Describe], Topic, "*")), ("*", Rule::allow([Operation::Read], Group, "*"))];
-    let mut story = Story::judged(everything, Target::Cluster(CLUSTER));
+    let mut story = Story::under(everything, Target::Cluster(CLUSTER));
     story.asks(ApiKey::CONSUMER_GROUP_HEARTBEAT, 1, &beat("any", Some(".*")));
     assert_eq!(story.reached(LANE).len(), 1);
 }
@@ -259,14 +259,14 @@ fn a_topic_is_created_by_being_asked_for_only_if_it_may_be_created() {
     let create = ("*", Rule::allow([Operation::Create], Topic, "new-*"));
     for (asked, may) in [(vec!["old", "new-one"], false), (vec!["new-one"], true)] {
         let rules = vec![describe("old"), describe("new-*"), create.clone()];
-        let mut story = Story::judged(rules, Target::Cluster(CLUSTER));
+        let mut story = Story::under(rules, Target::Cluster(CLUSTER));
         story.asks(ApiKey::METADATA, 9, &metadata(Some(&asked)));
         let went: MetadataRequest = story.went(ApiKey::METADATA, 9);
         assert_eq!(went.allow_auto_topic_creation, may);
         assert_eq!(went.topics.unwrap().len(), asked.len());
     }
     // Below version 4 nothing says that a topic is not to be created.
-    let mut story = Story::judged(vec![describe("old")], Target::Cluster(CLUSTER));
+    let mut story = Story::under(vec![describe("old")], Target::Cluster(CLUSTER));
     story.asks(ApiKey::METADATA, 1, &metadata(Some(&["old"])));
     assert_eq!(story.went::<MetadataRequest>(ApiKey::METADATA, 1).topics, Some(vec![]));
     story.replies(ApiKey::METADATA, 1, 0, &described(&[]));
