@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use std::sync::Arc;
 
-use skein_filters::{Address, Face};
+use skein_filters::{Address, Face, Filters};
 use skein_protocol::ids::{RealNodeId, VirtualNodeId};
 use skein_routing::graph::{Limits, LoginMode, Target};
 use skein_settings::Spanned;
@@ -66,6 +66,8 @@ pub struct VirtualCluster {
     pub id: String,
     /// Where it leads.
     pub target: Target,
+    /// What judges messages, in the order in which requests pass.
+    pub filters: Filters,
     /// Where clients come in.
     pub listeners: Vec<Listener>,
     /// Bounds of each of its connections.

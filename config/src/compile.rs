@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use skein_filters::Address;
+use skein_filters::{Address, Filters};
 use skein_protocol::ids::{RealNodeId, VirtualNodeId};
 use skein_routing::declared::DeclaredTarget;
 use skein_routing::graph::Target;
@@ -16,6 +16,7 @@ use crate::blueprint::{Blueprint, Cluster, VirtualCluster};
 use crate::document::{self, Document};
 use crate::graph::{Graph, Place};
 use crate::listeners::{Claims, Owner};
+use crate::login::ListenerLogin;
 
 /// Ports that a file may have bound: more are a slip of the pen, and more than descriptors.
 const MOST_PORTS: usize = 100_000;
@@ -148,8 +149,36 @@ impl<'d> Compile<'d> {
             .iter()
             .filter_map(|(listener, declared)| self.claims.listener(&owner, listener.get_ref(), declared.as_ref()?));
         let listeners = listeners.collect();
+        let filters = self.filters(declared);
         let limits = declared.limits.limits.clone();
-        Some(VirtualCluster { name: Arc::from(name.get_ref().as_str()), id, target, listeners, limits })
+        Some(VirtualCluster { name: Arc::from(name.get_ref().as_str()), id, target, filters, listeners, limits })
+    }
+
+    /// The filters of a virtual cluster. Those that are right, if one is not: then nothing is served.
+    fn filters(&mut self, declared: &document::VirtualCluster) -> Filters {
+        let (mut filters, mut seen) = (Vec::new(), BTreeSet::new());
+        for filter in &declared.filters {
+            let kind = filter.get_ref().kind;
+            if !seen.insert(kind) {
+                let what = format!("a second filter of the kind `{kind}`");
+                self.fault(what, filter.span(), "write all that it is to do into one");
+            }
+            match filter.get_ref().prepare() {
+                Ok(filter) => filters.push(filter),
+                Err(faults) => self.faults.extend(faults),
+            }
+        }
+        let relayed = declared
+            .listeners
+            .values()
+            .flatten()
+            .find(|listener| matches!(listener.login.get_ref(), ListenerLogin::Relay));
+        if let (Some(listener), false) = (relayed, filters.is_empty()) {
+            let right =
+                "leave `filters` out, or let Skein know its clients: with a relayed login the cluster judges them";
+            self.fault("filters on clients that only the cluster knows", listener.login.span(), right);
+        }
+        filters.into()
     }
 
     /// Counts what the listeners of a virtual cluster with so many nodes take.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use skein_filters::Address;
-use skein_routing::declared::{DeclaredRouter, DeclaredTarget, target};
+use skein_routing::declared::{DeclaredFilter, DeclaredRouter, DeclaredTarget, target};
 use skein_routing::kind::Registry;
 use skein_settings::{Spanned, Table, Value, fields, list, named};
 
@@ -52,7 +52,6 @@ pub struct Cluster {
 }
 
 /// What clients see. `None`: it has a fault, which has been told, and which is none of the other keys.
-#[derive(Clone, Debug)]
 pub struct VirtualCluster {
     /// Its id, for ever.
     pub id: Option<Spanned<String>>,
@@ -60,6 +59,8 @@ pub struct VirtualCluster {
     pub target: Option<DeclaredTarget>,
     /// Its listeners.
     pub listeners: Named<Listener>,
+    /// What judges messages, in the order in which requests pass.
+    pub filters: Vec<Spanned<DeclaredFilter>>,
     /// Bounds of each of its connections.
     pub limits: DeclaredLimits,
 }
@@ -87,7 +88,8 @@ pub(crate) fn file<'r>(kinds: &'r Registry) -> impl Value<Out = Document> + 'r {
         let cluster = fields("a cluster", "a table `[clusters.NAME]`", cluster);
         let clusters = table.optional("clusters", named(0, cluster), "Real clusters, by name: what is behind.");
         let routers = table.optional("routers", named(0, kinds.router()), "Routers, by name: what is between.");
-        let seen = fields("a virtual cluster", "a table `[virtual-clusters.NAME]`", virtual_cluster);
+        let seen = |table: &mut Table<'_>| virtual_cluster(table, kinds);
+        let seen = fields("a virtual cluster", "a table `[virtual-clusters.NAME]`", seen);
         let seen = table.required("virtual-clusters", named(1, seen), "Virtual clusters, by name: what clients see.");
         let stop = fields("`process`", "a table `[process]`", process::process);
         let stop = table.optional("process", stop, "How the process stops.");
@@ -138,7 +140,7 @@ fn cluster(table: &mut Table<'_>) -> Option<Cluster> {
     })
 }
 
-fn virtual_cluster(table: &mut Table<'_>) -> Option<VirtualCluster> {
+fn virtual_cluster(table: &mut Table<'_>, kinds: &Registry) -> Option<VirtualCluster> {
     let id = table.required(
         "id",
         values::id(),
@@ -152,12 +154,18 @@ fn virtual_cluster(table: &mut Table<'_>) -> Option<VirtualCluster> {
     );
     let listener = fields("a listener", "a table `[virtual-clusters.NAME.listeners.NAME]`", listener);
     let listeners = table.required("listeners", named(1, listener), "Where clients come in, by name; at least one.");
+    let filters = table.optional(
+        "filters",
+        list(0, kinds.filter()),
+        "What judges messages between clients and the target, in the order in which requests pass; each kind once.",
+    );
     let limits = fields("`limits`", "a table `[virtual-clusters.NAME.limits]`", limits::limits);
     let limits = table.optional("limits", limits, "Bounds and times of each of its connections.");
     Some(VirtualCluster {
         id,
         target: target.map(Spanned::into_inner),
         listeners: listeners.map(Spanned::into_inner).unwrap_or_default(),
+        filters: filters.flatten().map(Spanned::into_inner).unwrap_or_default(),
         limits: limits.flatten().map(Spanned::into_inner).unwrap_or_default(),
     })
 }

@@ -1,6 +1,7 @@
 //! What changes identity fields as they pass.
 
 use skein_protocol::Meanings;
+use skein_protocol::code::Code;
 use skein_protocol::ids::{ApiKey, Direction, VirtualNodeId};
 use skein_protocol::passage::{Edit, Value};
 use skein_protocol::table::Fact;
@@ -24,6 +25,14 @@ pub struct Memo {
     pub explained: u32,
     /// The broker that was left out last.
     pub last_unlisted: Option<VirtualNodeId>,
+    /// The code with which a filter refuses all that the message names; set by what stands in front of it.
+    pub refused_all: Option<Code>,
+    /// The code with which a filter refuses what is named next, or has refused it; set by a name or an index.
+    pub refused: Option<Code>,
+    /// The code with which a filter refused something that has passed, if it did.
+    pub denied: Option<Code>,
+    /// What the client may do with what was named last, a bit for each operation; set by a name in an answer.
+    pub may: u32,
 }
 
 /// What an edge may look at besides the field.

@@ -8,7 +8,7 @@ use crate::frame::Head;
 use crate::ids::{ApiKey, Direction};
 use crate::meaning::{Meaning, Meanings};
 use crate::outline::{OUTLINED, Outline};
-use crate::table::{Arity, Default, Field, Kind, Table};
+use crate::table::{Api, Arity, Default, Field, Kind, Table};
 use crate::varint::{self, narrow};
 use named::Named;
 
@@ -20,17 +20,12 @@ use named::Named;
 pub fn refusal(key: ApiKey, version: i16, correlation: i32, outline: &Outline, code: Code) -> Option<Vec<u8>> {
     let api = Table::get().api(key)?;
     let layout = api.request.layout(version)?;
-    let flexible = api.request.is_flexible(version);
     if !outline.is_whole() {
         return None;
     }
     let named = named::read(layout, outline);
-    let mut out = Vec::with_capacity(64 + 2 * outline.size());
-    out.extend_from_slice(&correlation.to_be_bytes());
-    if flexible && key != ApiKey::API_VERSIONS {
-        out.push(0);
-    }
-    let writer = Writer { version, flexible, code };
+    let (mut out, writer) = begun(api, version, correlation, code);
+    out.reserve(2 * outline.size());
     let (fields, asked) = (&api.response.fields, &api.request.fields);
     let place = if writer.has_items(fields, asked, &named) { Place::Items } else { Place::Top };
     if place == Place::Top && !writer.has_error(fields) {
@@ -38,6 +33,26 @@ pub fn refusal(key: ApiKey, version: i16, correlation: i32, outline: &Outline, c
     }
     writer.structure(&mut out, fields, asked, &named, place);
     Some(out)
+}
+
+/// The answer to a request that asked for nothing: no items, and no error. A whole frame without its length.
+pub fn empty(key: ApiKey, version: i16, correlation: i32) -> Option<Vec<u8>> {
+    let api = Table::get().api(key)?;
+    api.request.layout(version)?;
+    let (mut out, writer) = begun(api, version, correlation, Code::NONE);
+    writer.structure(&mut out, &api.response.fields, &[], &Named::default(), Place::Items);
+    Some(out)
+}
+
+/// The header of an answer, and what writes the rest.
+fn begun(api: &Api, version: i16, correlation: i32, code: Code) -> (Vec<u8>, Writer) {
+    let flexible = api.request.is_flexible(version);
+    let mut out = Vec::with_capacity(64);
+    out.extend_from_slice(&correlation.to_be_bytes());
+    if flexible && api.key != ApiKey::API_VERSIONS {
+        out.push(0);
+    }
+    (out, Writer { version, flexible, code })
 }
 
 /// Whether a request says null for something that it names outside of its arrays. What it does not say is not null.

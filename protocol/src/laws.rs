@@ -4,6 +4,7 @@ mod answers;
 mod bounds;
 mod drops;
 mod growth;
+mod merges;
 mod peers;
 mod records;
 mod round_trips;

@@ -27,6 +27,7 @@ pub mod ids;
 mod laws;
 pub mod malformed;
 pub mod meaning;
+pub mod merge;
 pub mod messages;
 pub mod outline;
 pub mod passage;

@@ -59,6 +59,9 @@ meanings! {
     Auth 33 "auth" "Bytes of a login, never logged.",
     SessionLifetime 34 "session_lifetime" "How long a login holds, in milliseconds (KIP-368).",
     ClientHost 35 "client_host" "The host of a client.",
+    AuthorizedOperations 36 "authorized_operations" "What the asker may do with a resource: a bit for each operation (KIP-430).",
+    AutoCreate 37 "auto_create" "Whether a topic that is asked for may be created.",
+    ConfigName 38 "config_name" "The name of a configuration that an answer brings besides what was asked for.",
 }
 
 impl Meaning {

@@ -101,6 +101,7 @@ impl Tenant {
             asked.for_each(|(_, cluster)| cluster.asker.ask(Need::Identity));
             let login = listener.mode();
             let door = Arc::new(Door {
+                filters: Arc::clone(&cluster.filters),
                 face: listener.face,
                 target: cluster.target.clone(),
                 clusters: clusters.clone(),

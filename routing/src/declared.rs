@@ -1,5 +1,8 @@
-//! Routers and routes as the configuration declares them, before names are resolved.
+//! Routers, routes and filters as the configuration declares them, before names are resolved.
 
+use std::sync::Arc;
+
+use skein_filters::Prepared;
 use skein_settings::{Fault, Spanned, Table, Text, Value, fields, text};
 
 use crate::router::{RouteId, Router};
@@ -50,6 +53,26 @@ impl DeclaredRouter {
     /// # Errors
     /// Everything that is wrong with its settings.
     pub fn prepare(&self) -> Result<Box<dyn Router>, Vec<Fault>> {
+        (self.prepare)()
+    }
+}
+
+/// Makes a filter of settings that have been read.
+type PrepareFilter = Box<dyn Fn() -> Result<Arc<dyn Prepared>, Vec<Fault>>>;
+
+/// A filter whose settings have been read.
+pub struct DeclaredFilter {
+    /// The word for its kind.
+    pub kind: &'static str,
+    pub(crate) prepare: PrepareFilter,
+}
+
+impl DeclaredFilter {
+    /// Makes the filter, once per virtual cluster.
+    ///
+    /// # Errors
+    /// Everything that is wrong with its settings.
+    pub fn prepare(&self) -> Result<Arc<dyn Prepared>, Vec<Fault>> {
         (self.prepare)()
     }
 }

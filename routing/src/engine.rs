@@ -7,6 +7,7 @@
 mod answers;
 mod check;
 mod ending;
+mod guard;
 mod incoming;
 mod lanes;
 mod latency;
@@ -27,6 +28,7 @@ use skein_protocol::passage::Passage;
 use skein_protocol::varint::Inline;
 
 pub use self::ending::{Fault, Note, Reason};
+use self::guard::Guard;
 use self::incoming::Incoming;
 use self::lanes::Lane;
 pub use self::lanes::LaneId;
@@ -117,6 +119,7 @@ pub struct Engine {
     is_named: bool,
     login: Login,
     views: Vec<View>,
+    guard: Guard,
     plans: Plans,
     slots: Slots,
     lanes: Vec<Lane>,
@@ -179,6 +182,7 @@ impl Engine {
             client,
             at,
             is_named: false,
+            guard: Guard::default(),
             plans: Plans::default(),
             slots: Slots::default(),
             lanes: Vec::new(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use skein_filters::{Client, Edge, Face};
+use skein_filters::{Client, Edge, Face, Filters};
 use skein_protocol::frame::Head;
 use skein_protocol::ids::{RealNodeId, VirtualNodeId};
 
@@ -110,6 +110,8 @@ impl Default for Limits {
 
 /// A listener of a virtual cluster, compiled: immutable, shared by its connections.
 pub struct Door {
+    /// What judges messages before the face, in the order in which requests pass.
+    pub filters: Filters,
     /// The outermost edge.
     pub face: Arc<Face>,
     /// Where requests go.

@@ -1,10 +1,14 @@
-//! The kinds of router there are. A new kind is one file with an impl of [`Kind`], and one line in a [`Registry`].
+//! The kinds of router and of filter there are. A new kind is one file with an impl of [`Kind`] or [`FilterKind`], and one
+//! line in a [`Registry`].
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use skein_filters::authorize::Authorize;
+use skein_filters::{FilterKind, Prepared};
 use skein_settings::{Fault, Integer, Item, Shape, Spanned, Table, Value, fields, integer, named, quoted, words};
 
-use crate::declared::{DeclaredRoute, DeclaredRouter, DeclaredTarget, target};
+use crate::declared::{DeclaredFilter, DeclaredRoute, DeclaredRouter, DeclaredTarget, target};
 use crate::router::{RouteId, Router};
 
 /// A route as its router's kind sees it.
@@ -50,16 +54,25 @@ struct Entry {
     ask: fn(&mut Table<'_>) -> Option<DeclaredRouter>,
 }
 
+/// A kind of filter, as a registry knows it.
+#[derive(Clone, Copy)]
+struct FilterEntry {
+    example: &'static str,
+    /// Asks a filter's table for everything but `kind`.
+    ask: fn(&mut Table<'_>) -> Option<DeclaredFilter>,
+}
+
 /// The kinds of a build, by name.
 #[derive(Clone, Default)]
 pub struct Registry {
     kinds: BTreeMap<&'static str, Entry>,
+    filters: BTreeMap<&'static str, FilterEntry>,
 }
 
 impl Registry {
     /// The kinds that Skein comes with.
     pub fn standard() -> Self {
-        Self::default()
+        Self::default().with_filter::<Authorize>()
     }
 
     /// With one more kind.
@@ -69,7 +82,19 @@ impl Registry {
         self
     }
 
-    /// The names, in order.
+    /// With one more kind of filter.
+    #[must_use]
+    pub fn with_filter<F: FilterKind>(mut self) -> Self {
+        self.filters.insert(F::NAME, FilterEntry { example: F::EXAMPLE, ask: ask_filter::<F> });
+        self
+    }
+
+    /// A filter of any of the kinds, as it stands in a file.
+    pub fn filter(&self) -> impl Value<Out = DeclaredFilter> + '_ {
+        AnyFilter { kinds: self }
+    }
+
+    /// The names of the kinds of router, in order.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.kinds.keys().copied()
     }
@@ -81,7 +106,8 @@ impl Registry {
 
     /// The example of each kind.
     pub fn examples(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        self.kinds.iter().map(|(name, entry)| (*name, entry.example))
+        let routers = self.kinds.iter().map(|(name, entry)| (*name, entry.example));
+        routers.chain(self.filters.iter().map(|(name, entry)| (*name, entry.example)))
     }
 }
 
@@ -126,6 +152,55 @@ impl Value for AnyKind<'_> {
         };
         fields(TITLE, SHOWN, all).read(item)
     }
+}
+
+/// The filters of a virtual cluster: of which kind each is, says its `kind`.
+struct AnyFilter<'r> {
+    kinds: &'r Registry,
+}
+
+const ABOUT_FILTER: &str = "Which kind of filter it is. Each kind has keys of its own.";
+
+impl Value for AnyFilter<'_> {
+    type Out = DeclaredFilter;
+
+    fn shape(&self) -> Shape {
+        let of_kind = |(name, entry): (&&'static str, &FilterEntry)| {
+            let this = words([(*name, *entry)]);
+            let all = |table: &mut Table<'_>| {
+                table.required("kind", this.clone(), ABOUT_FILTER);
+                (entry.ask)(table)
+            };
+            fields(A_FILTER, FILTER_SHOWN, all).shape()
+        };
+        Shape::Either(self.kinds.filters.iter().map(of_kind).collect())
+    }
+
+    fn wanted(&self) -> String {
+        FILTER_SHOWN.to_owned()
+    }
+
+    fn read(&self, item: &Item<'_>) -> Option<DeclaredFilter> {
+        let kinds = words(self.kinds.filters.iter().map(|(name, entry)| (*name, *entry)));
+        let all = |table: &mut Table<'_>| match table.required("kind", kinds.clone(), ABOUT_FILTER) {
+            Some(entry) => (entry.into_inner().ask)(table),
+            None => {
+                table.leave();
+                None
+            }
+        };
+        fields(A_FILTER, FILTER_SHOWN, all).read(item)
+    }
+}
+
+const A_FILTER: &str = "a filter";
+const FILTER_SHOWN: &str = "a table `[[virtual-clusters.NAME.filters]]`";
+
+/// Asks for what a kind of filter has.
+fn ask_filter<F: FilterKind>(table: &mut Table<'_>) -> Option<DeclaredFilter> {
+    let settings = F::settings(table)?;
+    let prepare = move || F::prepare(&settings).map(|filter| -> Arc<dyn Prepared> { Arc::new(filter) });
+    Some(DeclaredFilter { kind: F::NAME, prepare: Box::new(prepare) })
 }
 
 const TITLE: &str = "a router";

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skein_filters::{Cx, Edge, Memo, Tag};
+use skein_filters::{Cx, Edge, Filter, Memo, Tag};
 use skein_protocol::ids::{ApiKey, Direction};
 use skein_protocol::outline::OUTLINED;
 use skein_protocol::passage::{Edit, Editor, Value};
@@ -149,6 +149,8 @@ pub struct Translator<'a> {
     seen: &'a mut Seen,
     /// The most bytes that a fetch may bring, where its answer must be completed.
     pub most_bytes: Option<i64>,
+    /// The filters before the first edge, and what they want to see.
+    guard: (&'a mut [Box<dyn Filter>], Meanings),
 }
 
 impl<'a> Translator<'a> {
@@ -159,7 +161,35 @@ impl<'a> Translator<'a> {
 
     /// The same over some edges only.
     pub fn over(path: &'a [Arc<dyn Edge>], key: ApiKey, way: Direction, tag: Option<Tag>, seen: &'a mut Seen) -> Self {
-        Self { path, cx: Cx { key, way, tag }, seen, most_bytes: None }
+        Self { path, cx: Cx { key, way, tag }, seen, most_bytes: None, guard: (&mut [], Meanings::NONE) }
+    }
+
+    /// With filters before the first edge, which are shown the fields that they want.
+    #[must_use]
+    pub fn guarded(self, filters: &'a mut [Box<dyn Filter>], wants: Meanings) -> Self {
+        Self { guard: (filters, wants), ..self }
+    }
+
+    /// Has the filters decide about a field, as clients see it.
+    fn guard(&mut self, fact: &'static Fact, value: Value<'_>, now: &mut Edit) {
+        let (filters, wants) = &mut self.guard;
+        if !wants.has(fact.meaning) {
+            return;
+        }
+        for filter in filters.iter_mut() {
+            let value = match &*now {
+                Edit::Keep => value,
+                Edit::Int(number) => Value::Int(*number),
+                Edit::Id(id) => Value::Id(*id),
+                Edit::Text(text) => Value::Text(text),
+                Edit::Null => Value::Null,
+                Edit::Drop => return,
+            };
+            let edit = filter.on_field(&mut self.seen.memo, (self.cx.key, self.cx.way), fact, value);
+            if edit != Edit::Keep {
+                *now = edit;
+            }
+        }
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "no other meaning is the engine's own business")]
@@ -189,6 +219,9 @@ impl Editor for Translator<'_> {
             return edit;
         }
         let mut now = Edit::Keep;
+        if self.cx.way == Direction::ToBroker {
+            self.guard(fact, value, &mut now);
+        }
         let mut run = |edge: &Arc<dyn Edge>, now: &mut Edit| {
             let value = match now {
                 Edit::Keep => value,
@@ -205,7 +238,10 @@ impl Editor for Translator<'_> {
         };
         match self.cx.way {
             Direction::ToBroker => self.path.iter().for_each(|edge| run(edge, &mut now)),
-            Direction::ToClient => self.path.iter().rev().for_each(|edge| run(edge, &mut now)),
+            Direction::ToClient => {
+                self.path.iter().rev().for_each(|edge| run(edge, &mut now));
+                self.guard(fact, value, &mut now);
+            }
         }
         now
     }

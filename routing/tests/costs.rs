@@ -7,7 +7,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use allocation_counter::measure;
-use skein_filters::{Address, Client, Face};
+use skein_filters::authorize::Authorize;
+use skein_filters::authorize::grants::Rule;
+use skein_filters::authorize::operation::{Operation, Resource};
+use skein_filters::{Address, Client, Face, Filters, Prepared};
 use skein_protocol::ids::VirtualNodeId;
 use skein_protocol::sample::{Dice, usual};
 use skein_protocol::table::Table;
@@ -21,8 +24,25 @@ const LANE: LaneId = LaneId(0);
 const CLUSTER: ClusterIndex = ClusterIndex(0);
 
 fn engine() -> Engine {
+    judged_by(Arc::from([]))
+}
+
+/// One with rules of which a few are about whom is there, and many are not.
+fn judged() -> Engine {
+    let every = || Operation::ALL.map(|(_, operation)| operation);
+    let others = (0..1000).map(|number| (format!("user-{number}"), format!("topic-{number}*")));
+    let others: Vec<_> = others.collect();
+    let others = others.iter().map(|(who, topics)| (who.as_str(), Rule::allow(every(), Resource::Topic, topics)));
+    let all = ("ANONYMOUS", Rule::allow([Operation::Read, Operation::Write], Resource::Topic, "*"));
+    let secret = ("*", Rule::deny(every(), Resource::Topic, "secret-*"));
+    let filter: Arc<dyn Prepared> = Arc::new(Authorize::new(others.chain([all, secret])));
+    judged_by(Arc::from([filter]))
+}
+
+fn judged_by(filters: Filters) -> Engine {
     let address = Address { host: Arc::from("localhost"), port: 9092 };
     let door = Door {
+        filters,
         face: Arc::new(Face::new("costs", BTreeMap::from([(VirtualNodeId(1), address)]))),
         target: Target::Cluster(CLUSTER),
         clusters: vec![CLUSTER],
@@ -129,4 +149,67 @@ fn the_body_of_a_large_produce_is_decided_about_before_it_comes() {
     assert!(rest < 16, "{rest} bytes are left");
     let at = wide(bytes);
     assert_eq!(engine.from_client(now, &mut request[at..]), Move::Keep(narrow(rest), Out::Lane(LANE)));
+}
+
+/// A Fetch v12 of one topic with so many partitions.
+fn fetch(partitions: u8) -> Vec<u8> {
+    let mut frame = vec![0, 1, 0, 12, 0, 0, 0, 7, 0xff, 0xff, 0];
+    // No replica; half a second, one byte, 1 MiB, no transactions; no session.
+    frame.extend([0xff; 4]);
+    frame.extend([0, 0, 1, 0xf4, 0, 0, 0, 1, 0, 16, 0, 0, 0]);
+    frame.extend([0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]);
+    frame.extend([2, 6]);
+    frame.extend(b"topic");
+    frame.push(partitions + 1);
+    for index in 0..partitions {
+        frame.extend([0, 0, 0, index]);
+        frame.extend([0xff; 4]);
+        frame.extend([0; 8]);
+        frame.extend([0xff; 4]);
+        frame.extend([0xff; 8]);
+        frame.extend([0, 16, 0, 0, 0]);
+    }
+    // No tags; nothing forgotten; no rack.
+    frame.extend([0, 1, 1, 0]);
+    framed(&frame)
+}
+
+/// A Produce v9 to one topic, of so many partitions without records.
+fn produce(partitions: u8) -> Vec<u8> {
+    let mut frame = vec![0, 0, 0, 9, 0, 0, 0, 7, 0xff, 0xff, 0];
+    // No transactional id, acks, timeout.
+    frame.extend([0, 0xff, 0xff, 0, 0, 0x75, 0x30, 2, 6]);
+    frame.extend(b"topic");
+    frame.push(partitions + 1);
+    for index in 0..partitions {
+        frame.extend([0, 0, 0, index, 1, 0]);
+    }
+    frame.extend([0, 0]);
+    framed(&frame)
+}
+
+/// What a request costs on its way: allocations, and the move that it makes.
+fn cost(engine: &mut Engine, request: &[u8]) -> (u64, Move) {
+    let now = begins();
+    let (mut request, mut moved) = (request.to_vec(), Move::Wait);
+    let allocated = measure(|| moved = engine.from_client(now, &mut request));
+    engine.check().unwrap();
+    (allocated.count_total, moved)
+}
+
+#[test]
+fn what_is_allowed_is_judged_without_an_allocation_and_passes_as_ever() {
+    for request in [produce(1), produce(100), fetch(1), fetch(100)] {
+        let costs = [engine(), judged()].map(|mut engine| {
+            assert!(matches!(engine.from_client(begins(), &mut request.clone()), Move::Wait | Move::Take(0)));
+            assert!(engine.poll().is_some());
+            engine.lane_up(begins(), LANE);
+            // Queues and what else lives on are made for the first ones.
+            (0..8).for_each(|_| drop(cost(&mut engine, &request)));
+            cost(&mut engine, &request)
+        });
+        let [plain, judged] = costs;
+        assert_eq!(plain.1, Move::Keep(narrow(request.len()), Out::Lane(LANE)));
+        assert_eq!(plain, judged);
+    }
 }

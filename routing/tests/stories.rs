@@ -30,6 +30,7 @@ fn engine(target: Target) -> Engine {
         ..Topology::default()
     };
     let door = Door {
+        filters: Arc::from([]),
         face: Arc::new(Face::new("story", BTreeMap::new())),
         target,
         clusters: vec![CLUSTER],

@@ -81,11 +81,14 @@ fn the_reader_knows_the_keys_of_the_schema_and_no_other() {
             let path = if table.is_empty() { key.name.to_owned() } else { format!("{table}.{}", key.name) };
             assert!(written.contains(&path), "every-key.toml is without `{path}`");
         }
-        let header = if table.is_empty() { String::new() } else { format!("[{}]\n", concrete(&table)) };
-        let stranger = if header.is_empty() {
+        // A table that stands in a list is written in two brackets.
+        let headers = [format!("[{}]\n", concrete(&table)), format!("[[{}]]\n", concrete(&table))];
+        let header = headers.into_iter().find(|header| text.contains(header)).filter(|_| !table.is_empty());
+        let header = header.unwrap_or_default();
+        let stranger = if table.is_empty() {
             format!("stranger = 1\n{text}")
         } else {
-            assert!(text.contains(&header), "every-key.toml has no {header}");
+            assert!(!header.is_empty(), "every-key.toml has no [{table}]");
             text.replacen(&header, &format!("{header}stranger = 1\n"), 1)
         };
         assert!(!validator.is_valid(&seen(&stranger).unwrap()), "the schema lets a stranger into `{table}`");
@@ -107,6 +110,7 @@ fn paths(found: &Json) -> BTreeSet<String> {
             let name = if NAMES.contains(&name.as_str()) { "NAME" } else { name.as_str() };
             let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
             paths.insert(path.clone());
+            open.extend(value.as_array().into_iter().flatten().map(|one| (path.clone(), one)));
             open.push((path, value));
         }
     }

@@ -70,8 +70,11 @@ pub struct Answered {
     pub refused: Option<Code>,
 }
 
-/// The answer. `frame`: the whole request, which the walker has vouched for if its version is known.
-pub fn answer(head: &Head, frame: &Bytes, offer: &Offer, expected: Expected<'_>) -> Answered {
+/// The answer. `frame`: the whole request, which the walker has vouched for if its version is known; `may`: whether an API
+/// is offered to this client.
+pub fn answer(
+    head: &Head, frame: &Bytes, offer: &Offer, expected: Expected<'_>, may: &dyn Fn(ApiKey) -> bool,
+) -> Answered {
     let known = Table::get().api(ApiKey::API_VERSIONS).map_or(Versions::NONE, |api| api.request.versions);
     if !known.has(head.version) {
         let (only, code) = ([(ApiKey::API_VERSIONS, known)], Code::UNSUPPORTED_VERSION);
@@ -81,7 +84,7 @@ pub fn answer(head: &Head, frame: &Bytes, offer: &Offer, expected: Expected<'_>)
     let asked = read(head.version, frame);
     let verdict = judge(head.version, &asked, expected);
     let (ranges, refused) = match verdict {
-        Verdict::Good => (ranges(offer), None),
+        Verdict::Good => (ranges(offer).into_iter().filter(|(key, _)| may(*key)).collect(), None),
         Verdict::Refused(code) => (Vec::new(), Some(code)),
     };
     Answered { frame: write(head.version, head.correlation, verdict, &ranges, Some(offer)), asked, refused }
@@ -275,7 +278,7 @@ mod tests {
     fn tags_at_the_end(offer: &Offer) -> u8 {
         let head = Head { length: 0, key: ApiKey::API_VERSIONS, version: 4, correlation: 1 };
         let frame = Bytes::from_static(&[0, 18, 0, 4, 0, 0, 0, 1, 0xff, 0xff, 0, 2, b'a', 2, b'1', 0]);
-        let answer = answer(&head, &frame, offer, Expected { cluster_id: "c", at: None }).frame;
+        let answer = answer(&head, &frame, offer, Expected { cluster_id: "c", at: None }, &|_| true).frame;
         // Four bytes of correlation id, two of error, no range, four of throttle time.
         assert_eq!(answer[..11], [0, 0, 0, 1, 0, 0, 2, 0, 18, 0, 0]);
         answer[4 + 2 + 1 + 7 + 4]

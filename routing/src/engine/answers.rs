@@ -88,7 +88,8 @@ impl Engine {
         let Some(passing) = &mut lane.passing else { return Ok(Reply::Then(astray())) };
         let Some(plan) = self.plans.get(passing.plan) else { return Ok(Reply::Then(astray())) };
         let tag = tag(&self.views, plan.path.to.cluster);
-        let mut editor = Translator::new(&plan.path, plan.key, Direction::ToClient, tag, &mut passing.seen);
+        let mut editor = Translator::new(&plan.path, plan.key, Direction::ToClient, tag, &mut passing.seen)
+            .guarded(self.guard.filters(), plan.response.guarded.fields);
         let next = passing.passage.next(input, &mut editor, &mut Outline::off()).map_err(Fault::Malformed)?;
         Ok(match next {
             Next::Need(bytes) => Reply::Then(Move::Need(bytes)),
@@ -126,6 +127,13 @@ impl Engine {
                 let frame = Bytes::copy_from_slice(frame);
                 self.pop_ticket(now, id);
                 self.leg_done(now, (work, leg), Ok(frame));
+                Ok(Reply::Then(Move::Take(head.length + 4)))
+            }
+            Purpose::Learn(plan) => {
+                let Some(frame) = self.whole_answer(&head, input)? else { return Ok(Reply::Then(need(&head))) };
+                let frame = frame.to_vec();
+                self.pop_ticket(now, id);
+                self.learnt(plan, frame)?;
                 Ok(Reply::Then(Move::Take(head.length + 4)))
             }
             Purpose::Login => {
@@ -179,6 +187,7 @@ impl Engine {
         if !self.slots.is_first(slot) {
             return Ok(Reply::Then(Move::Wait));
         }
+        let is_divided = self.slots.get_mut(slot).is_some_and(|slot| slot.beside.is_some());
         if self.slots.get_mut(slot).is_some_and(|slot| matches!(slot.state, SlotState::Arriving)) {
             // Nobody can answer what has not been asked to its end, though the shell may have sent that before it said so.
             let ended = matches!(&self.incoming, Incoming::Passing { passage, .. } if passage.rest() == 0);
@@ -190,7 +199,8 @@ impl Engine {
         // What is small is judged before any of it goes on, and can still be answered for if it is malformed.
         let small = head.length <= SMALL || (!key.is_fetch() && head.length <= FITS_BUFFER);
         let longer = match lengths {
-            _ if small => return self.complete_answer(now, id, head, (slot, plan_id), input),
+            // What a filter has answered is merged into it.
+            _ if small || is_divided => return self.complete_answer(now, id, head, (slot, plan_id), input),
             _ if !key.is_fetch() && head.length > self.most_completed() => {
                 return Err(Fault::TooLarge { length: head.length, cap: self.most_completed() });
             }
@@ -230,10 +240,11 @@ impl Engine {
         let Some(plan) = self.plans.get(plan_id) else { return Ok(Reply::Then(astray())) };
         let Some(asked) = self.slots.get_mut(slot) else { return Ok(Reply::Then(astray())) };
         write(body, 0, asked.head.correlation.to_be_bytes());
-        let tag = self.tag(plan.path.to.cluster);
-        let mut seen = Seen::default();
-        let mut editor = Translator::new(&plan.path, plan.key, Direction::ToClient, tag, &mut seen);
-        let message = plan.response;
+        let is_divided = asked.beside.is_some();
+        let tag = tag(&self.views, plan.path.to.cluster);
+        let (mut seen, message) = (Seen::default(), plan.response);
+        let mut editor = Translator::new(&plan.path, plan.key, Direction::ToClient, tag, &mut seen)
+            .guarded(self.guard.filters(), message.guarded.fields);
         let rewritten = rewrite(message.layout, message.wants, body, &mut editor, &mut Outline::off());
         let rewritten = rewritten.map_err(Fault::Malformed)?;
         let key = plan.key;
@@ -249,13 +260,13 @@ impl Engine {
             return Ok(Reply::Then(Move::Take(whole)));
         }
         match (rewritten, memory) {
-            (Rewritten::InPlace, None) => {
+            (Rewritten::InPlace, None) if !is_divided => {
                 self.slots.pop();
                 self.settle();
                 return Ok(Reply::Kept(whole));
             }
             // What memory is held for is held until it has left.
-            (Rewritten::InPlace, memory @ Some(_)) => {
+            (Rewritten::InPlace, memory) => {
                 let body = input.get(frame::LENGTH..wide(whole)).unwrap_or(&[]);
                 self.answered_holding(slot, body, memory);
             }

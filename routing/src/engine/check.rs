@@ -92,7 +92,7 @@ impl Engine {
             let slots = || {
                 lane.tickets.iter().filter_map(|ticket| match ticket.purpose {
                     Purpose::Slot(slot, _) => Some(slot),
-                    Purpose::Leg(..) | Purpose::Own(_) | Purpose::Login => None,
+                    Purpose::Leg(..) | Purpose::Own(_) | Purpose::Learn(_) | Purpose::Login => None,
                 })
             };
             if slots().zip(slots().skip(1)).any(|(one, next)| one >= next) {

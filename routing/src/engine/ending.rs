@@ -48,6 +48,12 @@ pub enum Reason {
         /// The API.
         key: ApiKey,
     },
+    /// A filter refused a request, and its API has no answer that says so.
+    #[error("the client may not send this {key:?}, and no answer to it says so")]
+    Forbidden {
+        /// The API.
+        key: ApiKey,
+    },
     /// A completed request above the cap of its API.
     #[error("the client sent {key:?} of {length} bytes; at most {cap} are right")]
     TooLarge {
@@ -108,6 +114,7 @@ impl Reason {
             Self::LoginOutOfTurn { .. } => "login_out_of_turn",
             Self::LoginExpired => "login_expired",
             Self::Replica { .. } => "replica",
+            Self::Forbidden { .. } => "forbidden",
             Self::TooLarge { .. } => "too_large",
             Self::NoMemory { .. } => "no_memory",
             Self::Stalled => "stalled",
@@ -160,6 +167,6 @@ pub enum Fault {
 pub enum Note {
     /// A broker was left out of an answer, since no address is declared for it.
     Unlisted(VirtualNodeId),
-    /// A request was answered with an error of ours, since its broker was lost.
+    /// A request, or some of it, was answered with an error of ours: its broker was lost, or a filter refused it.
     Refused(ApiKey, Code),
 }

@@ -1,6 +1,7 @@
 //! The client's side: requests as they arrive, one at a time.
 
 mod counting;
+mod learning;
 mod ours;
 mod sending;
 mod steps;
@@ -19,6 +20,7 @@ use super::login::Admission;
 use super::plan::{Course, PlanId};
 use super::slots::{SlotId, SlotState};
 use super::{Effect, Engine, Move, Need, Out, Reason};
+use crate::apis::manner::{self, Place};
 use crate::budget::{Grown, Reserved};
 use crate::path::Seen;
 use crate::router::Lost;
@@ -159,7 +161,10 @@ impl Engine {
         if admission == Admission::Step {
             return self.login_step(now, &head, input);
         }
-        match self.plans.course(&head, &self.door, self.at, &self.client) {
+        if matches!(manner::place(head.key), Place::Broker(_)) {
+            self.guard.open(&self.door, &self.client);
+        }
+        match self.plans.course(&head, &self.door, self.at, (&self.client, &self.guard)) {
             Course::Ours => self.ours(now, &head, input),
             Course::One(plan) => self.one(now, &head, plan, input),
             Course::Whole(descent) => self.whole(now, &head, descent, input),

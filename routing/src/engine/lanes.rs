@@ -58,6 +58,8 @@ pub(super) enum Purpose {
     Leg(u32, usize),
     /// A question of ours, in this version of Metadata.
     Own(i16),
+    /// A question of ours for the names of topic ids.
+    Learn(PlanId),
     /// A step of a login of ours.
     Login,
 }
@@ -183,7 +185,7 @@ impl Lane {
     fn next_slot(&self) -> Option<SlotId> {
         match self.tickets.front()?.purpose {
             Purpose::Slot(slot, _) => Some(slot),
-            Purpose::Leg(..) | Purpose::Own(_) | Purpose::Login => None,
+            Purpose::Leg(..) | Purpose::Own(_) | Purpose::Learn(_) | Purpose::Login => None,
         }
     }
 
@@ -303,7 +305,7 @@ impl Engine {
             match purpose {
                 Purpose::Slot(slot, _) => self.slot_lost(slot, lost),
                 Purpose::Leg(work, leg) => self.leg_done(now, (work, leg), Err(lost)),
-                Purpose::Own(_) | Purpose::Login => {}
+                Purpose::Own(_) | Purpose::Learn(_) | Purpose::Login => {}
             }
         }
         self.incoming_lost(id);

@@ -8,6 +8,7 @@ use skein_protocol::frame::Head;
 use skein_protocol::ids::{ApiKey, Direction, VirtualNodeId};
 use skein_protocol::table::{Layout, Table};
 
+use super::guard::{self, Guard, Wanted, Whole};
 use crate::apis::manner::{self, Place};
 use crate::graph::{Descent, Door, Manner};
 use crate::path::{Lengths, Path};
@@ -32,6 +33,8 @@ pub(super) struct Message {
     pub(super) layout: &'static Layout,
     pub(super) wants: Meanings,
     pub(super) lengths: Lengths,
+    /// What filters want of it.
+    pub(super) guarded: Wanted,
 }
 
 /// What can be said of a request from its head.
@@ -64,7 +67,10 @@ impl Plans {
     }
 
     /// The course of a request. What depends on the graph is worked out at the first of its kind.
-    pub(super) fn course(&mut self, head: &Head, door: &Door, at: Option<VirtualNodeId>, client: &Client) -> Course {
+    /// `guard`: the connection's filters, which are open if it needs them.
+    pub(super) fn course(
+        &mut self, head: &Head, door: &Door, at: Option<VirtualNodeId>, (client, guard): (&Client, &Guard),
+    ) -> Course {
         let is = |plan: &Plan| plan.key == head.key && plan.version == head.version;
         if self.plans.get(self.last).is_some_and(is) {
             return self.found(self.last);
@@ -72,6 +78,9 @@ impl Plans {
         if let Some(index) = self.plans.iter().position(is) {
             self.last = index;
             return self.found(index);
+        }
+        if !guard::offers(door, head.key) {
+            return Course::NotOffered;
         }
         let manner = match manner::place(head.key) {
             Place::Ours => return Course::Ours,
@@ -86,7 +95,7 @@ impl Plans {
         };
         let face = Arc::clone(&door.face);
         match door.target.descend(head, at, client, vec![face], manner) {
-            Descent::One { manner, path } => self.add(head, path, manner, [request, response]),
+            Descent::One { manner, path } => self.add(head, path, manner, [request, response], guard),
             Descent::Refuse(code) => Course::Refuse(code),
             Descent::NoSuchNode => Course::NoSuchNode,
             whole @ Descent::Whole { .. } => Course::Whole(whole),
@@ -97,12 +106,14 @@ impl Plans {
         u16::try_from(index).map_or(Course::NotOffered, |index| Course::One(PlanId(index)))
     }
 
-    fn add(&mut self, head: &Head, path: Path, manner: Manner, layouts: [&'static Layout; 2]) -> Course {
+    fn add(&mut self, head: &Head, path: Path, manner: Manner, layouts: [&'static Layout; 2], guard: &Guard) -> Course {
         let key = head.key;
-        let message = |layout: &'static Layout| Message {
-            layout,
-            wants: path.wants(key, layout.direction()),
-            lengths: path.lengths(key, layout),
+        let message = |layout: &'static Layout| {
+            let guarded = guard.wants(key, layout.direction());
+            let wants = path.wants(key, layout.direction()).and(guarded.fields);
+            // What filters leave out of an answer changes its length.
+            let lengths = if guarded.whole == Whole::Yes { Lengths::Any } else { path.lengths(key, layout) };
+            Message { layout, wants, lengths, guarded }
         };
         let [request, response] = layouts.map(message);
         let manner = match (manner, request.lengths) {

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
+use skein_filters::Beside;
 use skein_protocol::frame::Head;
 use skein_protocol::outline::Outline;
 use skein_protocol::varint::narrow;
 
 use super::lanes::framed;
-use super::{Effect, Engine, Reason};
+use super::{Effect, Engine, Reason, guard};
 use crate::budget::Reserved;
 
 /// The number of a request on its connection, from 0.
@@ -20,6 +21,8 @@ pub(super) struct Slot {
     pub(super) head: Head,
     pub(super) outline: Outline,
     pub(super) state: SlotState,
+    /// The answer to what a filter kept from the broker; it is merged into that to the rest.
+    pub(super) beside: Option<Beside>,
     /// Bytes that it holds besides: its outline and its answer.
     weight: usize,
 }
@@ -68,7 +71,7 @@ impl Slots {
     }
 
     pub(super) fn push(&mut self, head: Head, outline: Outline) -> SlotId {
-        self.queue.push_back(Slot { head, outline, state: SlotState::Arriving, weight: 0 });
+        self.queue.push_back(Slot { head, outline, state: SlotState::Arriving, beside: None, weight: 0 });
         SlotId(self.first + u64::from(narrow(self.queue.len() - 1)))
     }
 
@@ -98,7 +101,8 @@ impl Slots {
     pub(super) fn weigh(&mut self, id: SlotId) {
         let Some(slot) = self.get_mut(id) else { return };
         let answer = if let SlotState::Ready(answer) = &slot.state { answer.len() } else { 0 };
-        let weight = slot.outline.allocated() + answer;
+        let beside = slot.beside.as_ref().map_or(0, |beside| beside.frame.len());
+        let weight = slot.outline.allocated() + answer + beside;
         let before = std::mem::replace(&mut slot.weight, weight);
         self.weight = self.weight - before + weight;
     }
@@ -121,7 +125,15 @@ impl Engine {
 
     /// The same, with the memory that is held for it until it has left.
     pub(super) fn answered_holding(&mut self, id: SlotId, frame: &[u8], memory: Option<Reserved>) {
-        let framed = framed(frame);
+        let beside = self.slots.get_mut(id).and_then(|slot| Some((slot.head, slot.beside.take()?)));
+        let framed = match beside {
+            None => framed(frame),
+            Some((head, beside)) => match guard::together(&head, frame, &beside.frame) {
+                Ok(both) => framed(&both),
+                // It was walked before: this does not happen. What would be left out is not.
+                Err(malformed) => return self.set(id, SlotState::Doomed(Reason::Malformed(malformed))),
+            },
+        };
         self.set(
             id,
             SlotState::Ready(match memory {

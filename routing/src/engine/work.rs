@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use skein_filters::{Edge, Tag};
+use skein_filters::{Beside, Edge, Tag};
 use skein_protocol::Malformed;
 use skein_protocol::Meanings;
 use skein_protocol::code::Code;
@@ -18,6 +18,7 @@ use skein_protocol::rewrite::{Rewritten, rewrite};
 use skein_protocol::table::Table;
 
 use super::answers::hides_coordinator;
+use super::guard::Guard;
 use super::lanes::{LaneState, Purpose, write};
 use super::slots::{SlotId, SlotState};
 use super::{Effect, Engine};
@@ -74,14 +75,16 @@ impl Work {
 impl Engine {
     /// Begins with a request that is complete: `body` is its frame without its length.
     pub(super) fn start_work(
-        &mut self, now: Instant, head: &Head, mut body: Vec<u8>, edges: Vec<Arc<dyn Edge>>, level: &Arc<Level>,
-        at: Option<VirtualNodeId>,
+        &mut self, now: Instant, head: &Head, (mut body, beside): (Vec<u8>, Option<Beside>), edges: Vec<Arc<dyn Edge>>,
+        level: &Arc<Level>, at: Option<VirtualNodeId>,
     ) -> Result<(), Malformed> {
         let completed = self.arrived();
         let mut outline = Outline::default();
-        translate(&edges, head, Direction::ToBroker, self.only_tag(), &mut body, &mut outline)?;
+        let tag = self.only_tag();
+        translate_guarded(&edges, head, Direction::ToBroker, tag, (&mut body, &mut outline), &mut self.guard)?;
         let slot = self.slots.push(*head, outline);
         if let Some(slot) = self.slots.get_mut(slot) {
+            slot.beside = beside;
             slot.state = SlotState::Asked;
         }
         let root = Task { level: Arc::clone(level), parent: None, then: None, replies: Vec::new(), left: 0 };
@@ -240,7 +243,14 @@ impl Engine {
         let slot = work.slot;
         let edges = std::mem::take(&mut work.edges);
         self.work = None;
-        match reply.and_then(|frame| translated_up(&edges, &head, self.only_tag(), &frame)) {
+        let tag = self.only_tag();
+        let shown = reply.and_then(|frame| {
+            let mut frame = frame.to_vec();
+            let parts = (&mut frame, &mut Outline::off());
+            let seen = translate_guarded(&edges, &head, Direction::ToClient, tag, parts, &mut self.guard);
+            seen.map(|seen| (frame, seen)).map_err(|_| Lost::Unknown)
+        });
+        match shown {
             Ok((mut frame, seen)) => {
                 self.note_unlisted(&seen.memo);
                 if hides_coordinator(head.key, &seen) {
@@ -272,12 +282,21 @@ fn translated_up(
 fn translate(
     edges: &[Arc<dyn Edge>], head: &Head, way: Direction, tag: Option<Tag>, frame: &mut Vec<u8>, outline: &mut Outline,
 ) -> Result<Seen, Malformed> {
+    translate_guarded(edges, head, way, tag, (frame, outline), &mut Guard::default())
+}
+
+/// Runs filters and edges over a complete frame.
+fn translate_guarded(
+    edges: &[Arc<dyn Edge>], head: &Head, way: Direction, tag: Option<Tag>,
+    (frame, outline): (&mut Vec<u8>, &mut Outline), guard: &mut Guard,
+) -> Result<Seen, Malformed> {
     let unknown = Malformed::UnknownMessage { key: head.key.0, version: head.version };
     let layout = Table::get().layout(head.key, head.version, way).ok_or(unknown)?;
     let own = OUTLINED.and(Meanings::of(&[skein_protocol::Meaning::Wait]));
-    let wants = edges.iter().map(|edge| edge.wants(head.key, way)).fold(own, Meanings::and);
+    let guarded = guard.wants(head.key, way).fields;
+    let wants = edges.iter().map(|edge| edge.wants(head.key, way)).fold(own, Meanings::and).and(guarded);
     let mut seen = Seen::default();
-    let mut editor = Translator::over(edges, head.key, way, tag, &mut seen);
+    let mut editor = Translator::over(edges, head.key, way, tag, &mut seen).guarded(guard.filters(), guarded);
     if let Rewritten::Anew(bytes) = rewrite(layout, wants, frame, &mut editor, outline)? {
         *frame = bytes;
     }

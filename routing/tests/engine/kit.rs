@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use skein_filters::{Address, Client, Face};
+use skein_filters::authorize::Authorize;
+use skein_filters::authorize::grants::Rule;
+use skein_filters::{Address, Client, Face, Filters, Prepared};
 use skein_protocol::Meaning;
 use skein_protocol::ids::{ApiKey, Direction, VirtualNodeId};
 use skein_protocol::sample::{self, Dice, Recipe, SampleValue};
@@ -63,6 +65,19 @@ impl Story {
     }
 
     pub(crate) fn to(target: Target, login: LoginMode) -> Self {
+        Self::through(target, login, Arc::from([]))
+    }
+
+    /// One that is judged by rules, whose lane to the broker is up.
+    pub(crate) fn under(rules: Vec<(&str, Rule)>, target: Target) -> Self {
+        let filter: Arc<dyn Prepared> = Arc::new(Authorize::new(rules));
+        let mut story = Self::through(target, LoginMode::None, Arc::from([filter]));
+        story.says(&mut request(ApiKey::DESCRIBE_CLUSTER, 1));
+        story.is_up(LANE);
+        story
+    }
+
+    fn through(target: Target, login: LoginMode, filters: Filters) -> Self {
         let mut known = offer();
         if login == LoginMode::None {
             known.cluster_id = Some(Arc::from("cluster"));
@@ -70,6 +85,7 @@ impl Story {
         let address = Address { host: Arc::from("story"), port: 9092 };
         let (requests, answers) = (Budget::new(8 << 20), Budget::new(8 << 20));
         let door = Door {
+            filters,
             face: Arc::new(Face::new("story", BTreeMap::from([(VirtualNodeId(1), address)]))),
             target,
             clusters: vec![CLUSTER],

@@ -8,6 +8,7 @@
     reason = "a test that fails panics, and says only what it is about"
 )]
 
+mod authorize;
 mod discovery;
 mod judged;
 mod kit;

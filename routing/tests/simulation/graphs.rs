@@ -149,6 +149,7 @@ pub(crate) fn door(dice: &mut Dice) -> Door {
     let nodes = (0..NODES).map(|node| (VirtualNodeId(node), address(u16::try_from(node).unwrap_or(0))));
     let open_requests = dice.one_of(&[1, 2, 5, 4096], 4096);
     Door {
+        filters: Arc::from([]),
         face: Arc::new(Face::new("simulated", nodes.collect())),
         clusters: target.clusters(),
         target,

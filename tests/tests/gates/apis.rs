@@ -1,6 +1,9 @@
 //! Every API of the field table has a place that somebody has thought about: a row of `docs/apis.md`.
 
 use anyhow::{Result, ensure};
+use skein_filters::authorize;
+use skein_filters::authorize::apis::OfCluster;
+use skein_filters::authorize::operation::{Operation, Resource};
 use skein_protocol::frame::Head;
 use skein_protocol::ids::ApiKey;
 use skein_protocol::outline::Outline;
@@ -46,6 +49,55 @@ fn row(api: &Api) -> String {
         Place::NotOffered => ("–".to_owned(), "not offered".to_owned()),
     };
     format!("| {} | {name} | {range} | {how} |", key.0)
+}
+
+/// What `kind = "authorize"` asks for each API, and shows in its answers.
+#[test]
+fn what_each_api_needs_is_in_the_manual() -> Result<()> {
+    let text = read(PAGE)?;
+    let section = text.split("\n## ").find(|section| section.starts_with("What each needs")).unwrap_or_default();
+    let found: Vec<&str> = section.lines().filter(|line| line.starts_with("| ")).skip(2).collect();
+    let wanted: Vec<String> = authorize::apis::all().map(needs).collect();
+    ensure!(found == wanted, "{PAGE} and filters/src/authorize/apis.rs differ; the code has:\n{}", wanted.join("\n"));
+    let refused = |api: &&Api| manner::place(api.key) != Place::NotOffered && authorize::apis::facts(api.key).is_none();
+    for api in Table::get().apis().filter(refused).filter(|api| !is_of_connections(api.key)) {
+        ensure!(section.contains(&api.name), "{PAGE} does not say that {} is not offered", api.name);
+    }
+    Ok(())
+}
+
+/// ApiVersions, and logins.
+fn is_of_connections(key: ApiKey) -> bool {
+    matches!(manner::place(key), Place::Ours | Place::Login)
+}
+
+fn needs(facts: &authorize::apis::Facts) -> String {
+    let word = |operation| Operation::ALL.iter().find(|(_, one)| *one == operation).map_or("", |(word, _)| *word);
+    let listed = |pairs: &[(Resource, Operation)]| {
+        let one = |(resource, operation): &(Resource, Operation)| {
+            let of = match resource {
+                Resource::Topic => "topic",
+                Resource::Group => "group",
+                Resource::TransactionalId => "transactional id",
+                Resource::Cluster => "cluster",
+            };
+            format!("{} {of}", word(*operation))
+        };
+        pairs.iter().map(one).collect::<Vec<_>>().join(", ")
+    };
+    let (asks, shows) = (listed(facts.asks), listed(facts.shows));
+    let (mut asked, mut shown) = (asks.clone(), shows.clone());
+    match facts.cluster {
+        OfCluster::Nothing => {}
+        OfCluster::Needed(operation) => asked = format!("{} cluster", word(operation)),
+        OfCluster::Enough(operation) => {
+            let or = |what: &str| format!("{what}, or {} cluster", word(operation));
+            asked = if asks.is_empty() { asks } else { or(&asks) };
+            shown = if shows.is_empty() { shows } else { or(&shows) };
+        }
+    }
+    let dash = |text: String| if text.is_empty() { "–".to_owned() } else { text };
+    format!("| {} | {} | {} |", facts.key, dash(asked), dash(shown))
 }
 
 const CODES: &str = "docs/error-codes.md";

@@ -3,6 +3,7 @@
 //! Every scenario runs in a program of its own, so tests may run side by side; clusters and proxies are started by the
 //! first test that wants them. `kit` is ignored unless asked for: it shows that results do not depend on the run.
 
+mod authorize;
 mod chaos;
 mod judged;
 mod kit;

@@ -10,7 +10,7 @@ pub const PLAIN: &str = "plain";
 const HEAD: &str = "api_key\tdirection\tpath\tmeaning";
 
 /// All meanings there are. The table's reader knows exactly these.
-const KNOWN: [&str; 36] = [
+const KNOWN: [&str; 39] = [
     PLAIN,
     "topic_name",
     "topic_id",
@@ -22,6 +22,9 @@ const KNOWN: [&str; 36] = [
     "host",
     "port",
     "client_host",
+    "authorized_operations",
+    "auto_create",
+    "config_name",
     "rack",
     "cluster_id",
     "group_id",

@@ -15,7 +15,7 @@ use skein_protocol::{Malformed, Meanings};
 use super::counting::Counter;
 use super::{Effect, Engine, Move, Need, Reason, Step};
 use crate::apis::api_versions;
-use crate::engine::Note;
+use crate::engine::{Note, guard};
 use crate::path::Seen;
 use crate::topology::{ClusterIndex, Offer};
 
@@ -43,7 +43,9 @@ impl Engine {
             return self.end(Reason::Malformed(malformed));
         }
         let expected = api_versions::Expected { cluster_id: self.door.face.cluster_id(), at: self.at };
-        let api_versions::Answered { frame, asked, refused } = api_versions::answer(head, &frame, &offer, expected);
+        let may = |key| guard::offers(&self.door, key);
+        let answered = api_versions::answer(head, &frame, &offer, expected, &may);
+        let api_versions::Answered { frame, asked, refused } = answered;
         if let Some(code) = refused {
             self.effects.push_back(Effect::Note(Note::Refused(head.key, code)));
         }

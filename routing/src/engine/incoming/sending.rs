@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use skein_filters::Beside;
 use skein_protocol::frame::{self, Head};
 use skein_protocol::ids::{ApiKey, Direction};
 use skein_protocol::outline::Outline;
@@ -12,8 +13,9 @@ use skein_protocol::varint::{narrow, wide};
 
 use super::{After, Effect, Engine, Incoming, LaneId, Move, Need, Out, PlanId, Reason, SlotId, SlotState, Step};
 use crate::apis::{manner, metadata};
+use crate::engine::guard::{Judged, Whole};
 use crate::engine::lanes::{LaneState, Purpose, Ticket, framed, write};
-use crate::engine::{astray, tag};
+use crate::engine::{Note, astray, tag};
 use crate::graph::{Descent, Manner};
 use crate::path::{Lengths, Seen, Translator};
 use crate::router::Lost;
@@ -21,6 +23,9 @@ use crate::topology::Destination;
 
 /// A fetch whose answer must be completed asks for no more than this.
 const COMPLETED_FETCH: i64 = 1 << 20;
+
+/// What filters let through of a request, and the answer to the rest.
+type Divided = (Vec<u8>, Option<Beside>);
 
 impl Engine {
     /// A request to one broker.
@@ -57,6 +62,13 @@ impl Engine {
                 }
             }
             LaneState::Failed(_) => return self.refuse_arriving(now, head, After::Lost(Lost::Unsent)),
+        }
+        if self.is_learning(lane) {
+            return Step::Then(Move::Wait);
+        }
+        let unknown = self.guard.unknown();
+        if !unknown.is_empty() {
+            return self.learn(now, lane, &unknown);
         }
         match manner {
             Manner::Stream => self.stream(now, head, plan_id, lane, input),
@@ -145,7 +157,8 @@ impl Engine {
             return Step::Then(astray());
         };
         let tag = tag(&self.views, plan.path.to.cluster);
-        let mut editor = Translator::new(&plan.path, plan.key, Direction::ToBroker, tag, seen);
+        let mut editor = Translator::new(&plan.path, plan.key, Direction::ToBroker, tag, seen)
+            .guarded(self.guard.filters(), plan.request.guarded.fields);
         match passage.next(input, &mut editor, &mut asked.outline) {
             Ok(Next::Need(bytes)) => Step::Then(Move::Need(bytes)),
             Ok(Next::Keep(bytes)) => Step::Kept(bytes, id),
@@ -173,6 +186,10 @@ impl Engine {
     /// A request has gone out whole.
     fn sent(&mut self, now: Instant, id: LaneId, slot: SlotId, seen: &Seen) {
         let grant = self.door.limits.answer_margin + Duration::from_millis(u64::from(seen.wait_ms));
+        if let (Some(code), Some(asked)) = (seen.memo.denied, self.slots.get_mut(slot)) {
+            let key = asked.head.key;
+            self.effects.push_back(Effect::Note(Note::Refused(key, code)));
+        }
         let Some(lane) = self.lane_mut(id) else { return };
         if seen.silent {
             lane.silence_last();
@@ -196,11 +213,50 @@ impl Engine {
             return step;
         }
         let Some(plan) = self.plans.get(plan_id) else { return Step::Then(astray()) };
+        if plan.request.guarded.whole == Whole::No {
+            return self.forward(now, head, plan_id, (id, None), input);
+        }
         let body = input.get_mut(frame::LENGTH..frame::LENGTH + wide(head.length)).unwrap_or(&mut []);
+        match self.guard.judge(head, body) {
+            Ok(Judged::Forward) => self.forward(now, head, plan_id, (id, None), input),
+            Ok(Judged::Part(part, beside)) => {
+                if let Some(beside) = &beside {
+                    self.effects.push_back(Effect::Note(Note::Refused(head.key, beside.code)));
+                }
+                self.forward(now, head, plan_id, (id, Some((part, beside))), input)
+            }
+            Ok(Judged::Answer(answer)) => self.answer_refused(head, &answer),
+            // What must be learnt is asked for before the request is looked at again.
+            Ok(Judged::Learn) => Step::Again,
+            Ok(Judged::Close) => self.end(Reason::Forbidden { key: head.key }),
+            Err(malformed) => self.end(Reason::Malformed(malformed)),
+        }
+    }
+
+    /// A request that is complete is answered by a filter.
+    pub(super) fn answer_refused(&mut self, head: &Head, answer: &Beside) -> Step {
+        self.arrived();
+        self.effects.push_back(Effect::Note(Note::Refused(head.key, answer.code)));
+        let slot = self.slots.push(*head, Outline::off());
+        self.answered(slot, &answer.frame);
+        Step::Then(Move::Take(narrow(frame::LENGTH) + head.length))
+    }
+
+    /// A complete request goes out, or a part of it.
+    fn forward(
+        &mut self, now: Instant, head: &Head, plan_id: PlanId, (id, part): (LaneId, Option<Divided>), input: &mut [u8],
+    ) -> Step {
+        let Some(plan) = self.plans.get(plan_id) else { return Step::Then(astray()) };
+        let (mut part, beside) = part.map_or((None, None), |(part, beside)| (Some(part), beside));
+        let body = match &mut part {
+            Some(part) => part,
+            None => input.get_mut(frame::LENGTH..frame::LENGTH + wide(head.length)).unwrap_or(&mut []),
+        };
         let (mut seen, mut outline) = (Seen::default(), Outline::default());
-        let tag = self.tag(plan.path.to.cluster);
-        let mut editor = Translator::new(&plan.path, plan.key, Direction::ToBroker, tag, &mut seen);
-        if plan.response.lengths == Lengths::Any {
+        let tag = tag(&self.views, plan.path.to.cluster);
+        let mut editor = Translator::new(&plan.path, plan.key, Direction::ToBroker, tag, &mut seen)
+            .guarded(self.guard.filters(), plan.request.guarded.fields);
+        if plan.response.lengths == Lengths::Any || beside.is_some() {
             editor.most_bytes = Some(COMPLETED_FETCH);
         }
         let rewritten = match rewrite(plan.request.layout, plan.request.wants, body, &mut editor, &mut outline) {
@@ -214,28 +270,30 @@ impl Engine {
         let correlation = lane.correlation();
         let completed = self.arrived();
         let slot = self.slots.push(*head, outline);
+        if let Some(asked) = self.slots.get_mut(slot) {
+            asked.beside = beside;
+        }
         let margin = self.door.limits.answer_margin;
         if let Some(lane) = self.lane_mut(id) {
             lane.push(now, Ticket { correlation, purpose: Purpose::Slot(slot, plan_id), grant: margin });
         }
         self.sent(now, id, slot, &seen);
         let whole = narrow(frame::LENGTH) + head.length;
-        match rewritten {
-            Rewritten::InPlace => {
+        let mut bytes = match (rewritten, part) {
+            (Rewritten::Anew(bytes), _) | (Rewritten::InPlace, Some(bytes)) => bytes,
+            (Rewritten::InPlace, None) => {
                 write(input, frame::LENGTH + frame::CORRELATION, correlation.to_be_bytes());
                 if !completed.is_reserved() {
                     return Step::Kept(whole, id);
                 }
                 let frame = Bytes::copy_from_slice(input.get(..wide(whole)).unwrap_or(&[]));
                 self.effects.push_back(Effect::Send(id, completed.with(frame)));
-                Step::Then(Move::Take(whole))
+                return Step::Then(Move::Take(whole));
             }
-            Rewritten::Anew(mut bytes) => {
-                write(&mut bytes, frame::CORRELATION, correlation.to_be_bytes());
-                self.effects.push_back(Effect::Send(id, completed.with(framed(&bytes))));
-                Step::Then(Move::Take(whole))
-            }
-        }
+        };
+        write(&mut bytes, frame::CORRELATION, correlation.to_be_bytes());
+        self.effects.push_back(Effect::Send(id, completed.with(framed(&bytes))));
+        Step::Then(Move::Take(whole))
     }
 
     /// A request that goes to several, complete.
@@ -248,8 +306,23 @@ impl Engine {
         if !self.slots.is_empty() {
             return Step::Then(Move::Wait);
         }
-        let body = input.get(frame::LENGTH..frame::LENGTH + wide(head.length)).unwrap_or(&[]).to_vec();
-        if let Err(malformed) = self.start_work(now, head, body, edges, &level, at) {
+        let mut body = input.get(frame::LENGTH..frame::LENGTH + wide(head.length)).unwrap_or(&[]).to_vec();
+        let beside = match self.guard.judge(head, &mut body) {
+            Ok(Judged::Forward) => None,
+            Ok(Judged::Part(part, beside)) => {
+                body = part;
+                beside
+            }
+            Ok(Judged::Answer(answer)) => return self.answer_refused(head, &answer),
+            // There is no one lane to ask on: what is not known is refused.
+            Ok(Judged::Learn) => {
+                self.guard.unknown();
+                return Step::Again;
+            }
+            Ok(Judged::Close) => return self.end(Reason::Forbidden { key: head.key }),
+            Err(malformed) => return self.end(Reason::Malformed(malformed)),
+        };
+        if let Err(malformed) = self.start_work(now, head, (body, beside), edges, &level, at) {
             return self.end(Reason::Malformed(malformed));
         }
         Step::Then(Move::Take(narrow(frame::LENGTH) + head.length))

@@ -12,6 +12,7 @@ import load
 import login
 import produce
 import program
+import rules
 import seek
 import share
 import stay
@@ -29,6 +30,7 @@ SCENARIOS = {
     "transactions": transactions.run,
     "admin": admins.run,
     "share": share.run,
+    "rules": rules.run,
     "login": login.run,
     "connect": connect.run,
     "stay": stay.run,

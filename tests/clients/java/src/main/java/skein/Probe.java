@@ -30,6 +30,7 @@ public final class Probe {
             Map.entry("transactions", Transactions::run),
             Map.entry("admin", Admins::run),
             Map.entry("share", Share::run),
+            Map.entry("rules", Rules::run),
             Map.entry("login", Probe::login),
             Map.entry("connect", Connect::run),
             Map.entry("stay", Stay::run),
