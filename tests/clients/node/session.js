@@ -84,7 +84,9 @@ class Session {
     await this.admin(async (admin) => {
       const { brokers } = await admin.describeCluster()
       const replicationFactor = Math.min(REPLICAS, brokers.length)
+      // KafkaJS's own wait for leaders ends with an error where the broker that it asks has not heard of the topic yet.
       await admin.createTopics({
+        waitForLeaders: false,
         topics: [{ topic, numPartitions: partitions, replicationFactor, configEntries }],
       })
       await until(`topic ${own}`, async () => (await led(admin, topic)) === partitions)

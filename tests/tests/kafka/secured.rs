@@ -4,7 +4,7 @@
 
 use std::{fs, time::Duration};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use kafka_protocol::messages::{ApiKey, ApiVersionsRequest};
 use serde_json::{Value, json};
 use skein_tests::{
@@ -45,8 +45,9 @@ pub(crate) fn stays(family: Family, endpoint: Endpoint, time: Duration) -> Resul
     let seconds = time.as_secs().to_string();
     let running = Running::start(family, "stay", endpoint, &[], &["--seconds", &seconds])?;
     Ok(move || {
-        let seen = running.result(time + PATIENCE)?;
-        client::same(&json!({"stay": {"answers": ["no error"], "errors": [], "read": true}}), &seen)
+        let seen = running.result(time + PATIENCE).with_context(|| format!("{family:?}"))?;
+        let wanted = json!({"stay": {"answers": ["no error"], "errors": [], "read": true}});
+        client::same(&wanted, &seen).with_context(|| format!("{family:?} stays"))
     })
 }
 
@@ -190,6 +191,9 @@ fn nobody_notices_that_logins_end_and_keys_change() -> Result<()> {
     let cluster = Cluster::start(&Spec::three_guarded().logins_last(lifetime))?;
     let names = [Resource::topic("t"), Resource::group("t")].map(Resource::prefix);
     cluster.admin()?.add(&names.map(|name| Acl::allow(cluster::USER, Operation::All, name)))?;
+    // So its coordinators are there, and have nothing to load.
+    let way = Way::Password(Mechanism::Plain);
+    connects(Family::FranzGo, Endpoint::new(&way.bootstrap(&cluster), way.access(&cluster)?))?;
     let issuer = &cluster.guard()?.issuer;
     let mut staying = Vec::new();
     for (family, way) in STAYING {
