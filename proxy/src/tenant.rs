@@ -94,12 +94,8 @@ impl Tenant {
         let mut entrances = Vec::new();
         let gates = gates.into_iter().chain(std::iter::repeat(None));
         for ((listener, (.., guests)), gate) in cluster.listeners.into_iter().zip(&tenant.listeners).zip(gates) {
-            // The first client need not wait for what can be known before it comes.
-            let relayed = listener.mode() == LoginMode::Relay;
-            let asks = |cluster: &Behind| cluster.asker.speaker().is_some() || (!relayed && cluster.asks_for_itself());
-            let asked = tenant.behind.iter().filter(|(_, cluster)| asks(cluster));
-            asked.for_each(|(_, cluster)| cluster.asker.ask(Need::Identity));
             let login = listener.mode();
+            tenant.ask_first(login);
             let door = Arc::new(Door {
                 filters: Arc::clone(&cluster.filters),
                 face: listener.face,
@@ -129,6 +125,16 @@ impl Tenant {
             }
         }
         (tenant, entrances)
+    }
+
+    /// Asks what can be known before anyone comes, so that the first client need not wait for it.
+    fn ask_first(&self, login: LoginMode) {
+        let is_asked = |cluster: &Behind| match login {
+            LoginMode::Relay => cluster.asker.speaker().is_some(),
+            LoginMode::None | LoginMode::Here => cluster.asks_for_itself(),
+        };
+        let asked = self.behind.iter().filter(|(_, cluster)| is_asked(cluster));
+        asked.for_each(|(_, cluster)| cluster.asker.ask(Need::Identity));
     }
 
     /// The clusters that it leads to.

@@ -18,6 +18,8 @@ mod graphs;
 #[path = "../tests/simulation/peer.rs"]
 #[expect(dead_code, reason = "the simulation has wires too")]
 mod peer;
+#[path = "hostile/spoilt.rs"]
+mod spoilt;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,13 +32,14 @@ use peer::Peer;
 use skein_filters::Client;
 use skein_protocol::Meaning;
 use skein_protocol::ids::{ApiKey, Direction, VirtualNodeId};
-use skein_protocol::sample::{self, Dice, Recipe, Sample, SampleValue, spoil};
+use skein_protocol::sample::{self, Dice, Recipe, SampleValue};
 use skein_protocol::table::{Fact, Table};
 use skein_protocol::varint::{narrow, wide};
 use skein_routing::apis::api_versions;
 use skein_routing::engine::{Asked, Effect, Engine, LaneId, Move, Out, Reason, Verdict};
 use skein_routing::graph::LoginMode;
 use skein_routing::topology::{ClusterIndex, Offer, Topology};
+use spoilt::{disturb, with_length};
 
 /// Calls of an engine for each byte that it was shown, and so many more for each frame.
 const CALLS: (u64, u64) = (4, 64);
@@ -349,24 +352,6 @@ impl<'a> Run<'a> {
         self.tally.closed += u64::from(self.closed);
         Ok(())
     }
-}
-
-/// The sample as it is, in `sound` of 256 cases, or something worse.
-fn disturb(sample: &Sample, sound: u8, dice: &mut Dice, bytes: &mut Vec<u8>) {
-    if dice.chance(sound) {
-        bytes.clone_from(&sample.frame);
-    } else if dice.chance(200) {
-        spoil::spoil(sample, dice, bytes);
-    } else {
-        spoil::noise(dice, 200, bytes);
-    }
-}
-
-/// A frame behind its length, which now and then is another one.
-fn with_length(frame: &[u8], sound: u8, dice: &mut Dice) -> Vec<u8> {
-    let length = narrow(frame.len());
-    let claimed = if dice.chance((255 - sound) / 16) { length ^ 1 << dice.below(32) } else { length };
-    [&claimed.to_be_bytes(), frame].concat()
 }
 
 /// The next answer on a lane, with its length; most logins go well.
