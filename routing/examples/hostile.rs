@@ -27,14 +27,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use peer::Peer;
 use skein_filters::Client;
 use skein_protocol::Meaning;
 use skein_protocol::ids::{ApiKey, Direction, VirtualNodeId};
 use skein_protocol::sample::{self, Dice, Recipe, SampleValue};
 use skein_protocol::table::{Fact, Table};
-use skein_protocol::varint::{narrow, wide};
+use skein_protocol::varint::wide;
 use skein_routing::apis::api_versions;
 use skein_routing::engine::{Asked, Effect, Engine, LaneId, Move, Out, Reason, Verdict};
 use skein_routing::graph::LoginMode;
@@ -250,24 +249,11 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Most logins go well.
     fn judge(&mut self, asked: &Asked) {
-        let token = Bytes::from_static(b"token");
-        let verdict = match (asked, self.calls % 16) {
-            (_, 0) if self.bytes.is_multiple_of(2) => Verdict::Unjudged,
-            (_, 0) => Verdict::Refused("no".to_owned()),
-            // Nobody judges it until it is late.
-            (_, 1) => return,
-            (Asked::Mechanism(_), 2) => Verdict::NotOffered(Vec::new()),
-            (Asked::Mechanism(_), _) => Verdict::Chosen(Vec::new()),
-            (Asked::Token(_), 2..6) => Verdict::Challenge(token),
-            (Asked::Token(_), of) => {
-                let lifetime = of.is_multiple_of(2).then(|| Duration::from_secs(of));
-                let principal = Arc::from(if of == 15 { "another" } else { "one" });
-                self.stage = Stage::LoggedIn;
-                Verdict::LoggedIn { token, principal, lifetime }
-            }
-        };
+        let Some(verdict) = spoilt::verdict(asked, self.calls, self.bytes) else { return };
+        if matches!(verdict, Verdict::LoggedIn { .. }) {
+            self.stage = Stage::LoggedIn;
+        }
         self.engine.judged(self.now, verdict);
     }
 
