@@ -105,3 +105,25 @@ fn java_does_not_notice_that_logins_expire() -> Result<()> {
 fn librdkafka_does_not_notice_that_logins_expire() -> Result<()> {
     logins_are_renewed(Family::Librdkafka)
 }
+
+/// Rules of Skein's own, for those who have logged in there: what each may do on topics is its own.
+#[test]
+fn rules_are_about_the_principal_that_has_logged_in() -> Result<()> {
+    let cluster = cluster::secured()?;
+    let users = Users::of(&[("alice", AT_SKEIN), ("bob", AT_SKEIN)])?;
+    let rules = r#"
+[[virtual-clusters.main.filters]]
+kind = "authorize"
+rules = [
+    { allow = ["ALL"], principals = ["alice"], topics = ["*"], groups = ["*"], cluster = "kafka-cluster" },
+    { allow = ["DESCRIBE"], principals = ["bob"], topics = ["others-*"] },
+]
+"#;
+    let front = Front::of(cluster).cluster(&service(Mechanism::Plain)).listener(&listener(&users)).tables(rules);
+    let skein = Skein::start(&front.text()?)?;
+    let way = |user: &str| Endpoint::new(&skein.bootstrap(), Access::password(Mechanism::ScramSha512, user, AT_SKEIN));
+    connects(Family::FranzGo, way("alice"))?;
+    let told = format!("{:#}", connects(Family::FranzGo, way("bob")).unwrap_err());
+    ensure!(told.contains("AUTHORIZATION_FAILED"), "{told}");
+    Ok(())
+}
