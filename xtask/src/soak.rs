@@ -38,6 +38,9 @@ pub fn run(root: &Path) -> Result<ExitCode> {
         Stage::cargo("a quiet log", &["test", "--workspace", "--all-features", "--test", "kafka", "--", "telemetry"])
             .with("SKEIN_WATCHED", "600"),
     );
+    let kafka = ["test", "--workspace", "--all-features", "--test", "kafka", "--"];
+    stages.push(Stage::cargo("rules", &[&kafka[..], &["authorize::others", "--ignored"]].concat()));
+    stages.push(Stage::cargo("expiring logins", &[&kafka[..], &["logins_expire"]].concat()).with("SKEIN_LOGINS", "60"));
     stages.extend(std::iter::repeat_with(chaos).take(CHAOS));
     stage::run(root, stages)
 }
