@@ -4,6 +4,7 @@
 //! first test that wants them. `kit` is ignored unless asked for: it shows that results do not depend on the run.
 
 mod chaos;
+mod fronted;
 mod judged;
 mod kit;
 mod login;
