@@ -4,10 +4,12 @@
 //! first test that wants them. `kit` is ignored unless asked for: it shows that results do not depend on the run.
 
 mod chaos;
+mod deeds;
 mod fronted;
 mod judged;
 mod kit;
 mod login;
+mod mapped;
 mod scenarios;
 mod secured;
 mod stage;
