@@ -10,6 +10,8 @@ mod judged;
 mod kit;
 mod login;
 mod mapped;
+mod releases;
+mod rotated;
 mod scenarios;
 mod secured;
 mod stage;
