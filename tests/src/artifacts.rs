@@ -70,6 +70,16 @@ pub fn node_client() -> Result<&'static Path> {
     })
 }
 
+/// The folder with `names.so`, which client programs have preloaded to find names on this machine.
+pub fn names() -> Result<&'static Path> {
+    static NAMES: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    once(&NAMES, "names", "clients/names", |sources, build| {
+        let mut compiler = Command::new("cc");
+        compiler.args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"]).arg(build.join("names.so"));
+        ran(compiler.arg(sources.join("names.c")).arg("-ldl"))
+    })
+}
+
 type Made = OnceLock<Result<PathBuf, String>>;
 
 /// `build/<name>`, made by `make` from the file or folder `sources` unless it is there and of these very sources.

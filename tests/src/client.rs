@@ -8,6 +8,7 @@ mod access;
 mod difference;
 mod family;
 mod feature;
+mod names;
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -27,6 +28,7 @@ pub use self::{
     difference::same,
     family::Family,
     feature::{FEATURES, Verdict, verdict},
+    names::DOMAIN,
 };
 use crate::{cluster::Cluster, process, sockets, workplace};
 
@@ -80,7 +82,7 @@ impl Running {
         for (key, value) in properties {
             command.args(["--property", &format!("{key}={value}")]);
         }
-        command.envs(access.environment());
+        command.envs(access.environment()).envs(names::environment(&bootstrap)?);
         command.args(arguments).current_dir(&dir).stdin(Stdio::null());
         command.stdout(File::create(dir.join("stdout"))?).stderr(File::create(dir.join("stderr"))?);
         let child = process::spawn(command)?;

@@ -69,6 +69,8 @@ struct Node {
     process: Option<Child>,
     /// How often it was started; each start has a log of its own.
     starts: u32,
+    /// What it runs.
+    release: Release,
 }
 
 impl Cluster {
@@ -98,7 +100,7 @@ impl Cluster {
         for (id, text) in properties(spec, &nodes, &dir.join("data"), guard.as_ref()) {
             fs::write(dir.join(format!("{id}.properties")), text)?;
         }
-        let idle = |(id, ports)| (id, Node { ports, process: None, starts: 0 });
+        let idle = |(id, ports)| (id, Node { ports, process: None, starts: 0, release: spec.release() });
         let nodes = Mutex::new(nodes.into_iter().map(idle).collect());
         let cluster = Self { spec: spec.clone(), dir, guard, nodes };
         cluster.format()?;
@@ -194,6 +196,15 @@ impl Cluster {
         })
     }
 
+    /// The same, of another release: what an upgrade is.
+    pub fn restart_as(&self, id: i32, release: Release) -> Result<()> {
+        self.with(id, |node| {
+            node.release = release;
+            Ok(())
+        })?;
+        self.restart(id)
+    }
+
     fn with<T>(&self, id: i32, act: impl FnOnce(&mut Node) -> Result<T>) -> Result<T> {
         let mut nodes = self.locked();
         let node = nodes.get_mut(&id).with_context(|| format!("{} has no node {id}", self.spec.name()))?;
@@ -209,7 +220,7 @@ impl Cluster {
         let mut running = Vec::new();
         for id in self.spec.nodes() {
             let log = self.dir.join(format!("{id}-format.log"));
-            let mut command = self.java(&log)?;
+            let mut command = self.java(&log, self.spec.release())?;
             command.arg("kafka.tools.StorageTool");
             command.args(["format", "--cluster-id", &self.spec.cluster_id(), "--config"]);
             command.arg(self.dir.join(format!("{id}.properties"))).args(self.spec.format_arguments());
@@ -226,16 +237,16 @@ impl Cluster {
 
     fn launch(&self, id: i32, node: &mut Node) -> Result<()> {
         node.starts += 1;
-        let mut command = self.java(&self.log(id, node))?;
+        let mut command = self.java(&self.log(id, node), node.release)?;
         command.arg("kafka.Kafka").arg(self.dir.join(format!("{id}.properties")));
         node.process = Some(process::spawn(command)?);
         Ok(())
     }
 
     /// `java` with Kafka's jars; what it logs and what it prints goes to `log`.
-    fn java(&self, log: &Path) -> Result<Command> {
+    fn java(&self, log: &Path, release: Release) -> Result<Command> {
         let output = File::options().create(true).append(true).open(log)?;
-        let jars = match self.spec.release() {
+        let jars = match release {
             Release::Current => artifacts::kafka()?,
             Release::V3_9 => artifacts::kafka_3_9()?,
         };

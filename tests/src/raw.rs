@@ -3,6 +3,7 @@
 //! Blocking, one socket, every wait bounded. `request` builds what is sent, `Raw` sends it and reads what comes back.
 
 pub mod request;
+pub mod sasl;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -15,6 +16,7 @@ use kafka_protocol::protocol::{Decodable, Request as Api};
 
 use crate::apis::{self, Header};
 pub use request::Request;
+pub use sasl::Shown;
 
 /// How long an ordinary answer may take.
 pub const PATIENCE: Duration = Duration::from_secs(20);

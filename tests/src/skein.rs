@@ -1,6 +1,7 @@
 //! The proxy under test, as a process of its own.
 
 mod config;
+mod gatehouse;
 mod users;
 
 use std::{
@@ -16,6 +17,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 pub use self::config::{Form, Front, config};
+pub use self::gatehouse::{Addressing, Gatehouse, certificate, password_at_skein, shown, tokens, upstream};
 pub use self::users::Users;
 use crate::{ports, process, workplace};
 

@@ -12,7 +12,8 @@ fn main() -> Result<()> {
     made("the Java client", artifacts::java_client)?;
     made("the Python clients", artifacts::python_client)?;
     made("the Go client", artifacts::go_client)?;
-    made("the Node client", artifacts::node_client)
+    made("the Node client", artifacts::node_client)?;
+    made("the library of names", artifacts::names)
 }
 
 fn made(what: &str, make: fn() -> Result<&'static Path>) -> Result<()> {

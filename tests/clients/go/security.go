@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -24,13 +25,33 @@ func said(name string) string { return os.Getenv("SKEIN_CLIENT_" + name) }
 // security gives the options of a client that are about it.
 func security() []kgo.Opt {
 	options := []kgo.Opt{}
-	if said("CA") != "" {
+	switch {
+	case said("DOMAIN") != "":
+		options = append(options, kgo.Dialer(dial(said("DOMAIN"))))
+	case said("CA") != "":
 		options = append(options, kgo.DialTLSConfig(tlsConfig()))
 	}
 	if said("MECHANISM") != "" {
 		options = append(options, kgo.SASL(mechanism()))
 	}
 	return options
+}
+
+// dial connects over TLS; names below the domain, which no name server knows, are all at 127.0.0.1.
+func dial(domain string) func(context.Context, string, string) (net.Conn, error) {
+	config := tlsConfig()
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		host, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		named := config.Clone()
+		named.ServerName = host
+		if strings.HasSuffix(strings.ToLower(host), "."+domain) {
+			host = "127.0.0.1"
+		}
+		return (&tls.Dialer{Config: named}).DialContext(ctx, network, net.JoinHostPort(host, port))
+	}
 }
 
 func tlsConfig() *tls.Config {

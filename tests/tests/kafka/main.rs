@@ -5,9 +5,14 @@
 
 mod authorize;
 mod chaos;
+mod deeds;
+mod fronted;
 mod judged;
 mod kit;
 mod login;
+mod mapped;
+mod releases;
+mod rotated;
 mod scenarios;
 mod secured;
 mod stage;
