@@ -39,7 +39,7 @@ pub struct Judge {
     /// Who there is, for PLAIN and SCRAM. `None`: somebody else judges passwords, with what [`LoggedIn::passable`] has; then
     /// there is no SCRAM, which shows none.
     pub users: Option<Arc<Users>>,
-    /// What those see who are nobody.
+    /// What those see who are nobody, if the file of users does not say.
     pub decoys: Decoys,
     /// How tokens are judged, for OAUTHBEARER.
     pub tokens: Option<Tokens>,
@@ -250,7 +250,8 @@ fn plain(judge: &Judge, message: &[u8], now: SystemTime) -> Step {
         Some(users) => {
             let known = users.any(&user);
             // Nobody costs as much as a user, and has no right password.
-            let is_right = known.cloned().unwrap_or_else(|| judge.decoys.any(users, &user)).is_of(password);
+            let is_right =
+                known.cloned().unwrap_or_else(|| users.decoys(&judge.decoys).any(users, &user)).is_of(password);
             match (known, is_right) {
                 (None, _) => Err(Why::UnknownUser),
                 (Some(_), false) => Err(Why::WrongPassword),
@@ -273,7 +274,7 @@ fn challenge(decoys: &Decoys, users: &Users, hash: Hash, message: &[u8]) -> Resu
     let first = ClientFirst::parse(message)?;
     let (stored, owner) = match users.stored(&first.user, hash) {
         Some(stored) => (stored.clone(), Owner::Known),
-        None => (decoys.stored(users, &first.user, hash), Owner::Nobody),
+        None => (users.decoys(decoys).stored(users, &first.user, hash), Owner::Nobody),
     };
     AwaitingProof::challenge(first, stored, owner)
 }

@@ -64,3 +64,17 @@ impl LoginEnded<'_> {
         tracing::warn!(connection = number, %virtual_cluster, listener, %peer, principal, mechanism, reason, error, "login refused");
     }
 }
+
+/// A file of users does not say what those see who are nobody, so each instance of Skein tells them something else.
+pub(crate) struct NoDecoys<'a> {
+    pub(crate) file: &'a str,
+}
+
+impl NoDecoys<'_> {
+    pub(crate) fn emit(&self) {
+        tracing::warn!(
+            file = self.file,
+            "a file of users has no decoys: who asks two instances of Skein can tell which names are real"
+        );
+    }
+}
