@@ -39,7 +39,7 @@ pub struct Judge {
     /// Who there is, for PLAIN and SCRAM. `None`: somebody else judges passwords, with what [`LoggedIn::passable`] has; then
     /// there is no SCRAM, which shows none.
     pub users: Option<Arc<Users>>,
-    /// What those see who are nobody.
+    /// What those see who are nobody, if the file of users does not say.
     pub decoys: Decoys,
     /// How tokens are judged, for OAUTHBEARER.
     pub tokens: Option<Tokens>,
@@ -249,8 +249,10 @@ fn plain(judge: &Judge, message: &[u8], now: SystemTime) -> Step {
         None => Ok(()),
         Some(users) => {
             let known = users.any(&user);
-            // Nobody costs as much as a user, and has no right password.
-            let is_right = known.cloned().unwrap_or_else(|| judge.decoys.any(users, &user)).is_of(password);
+            // Nobody costs as much as a user, and has no right password. What is nobody's is made for users as well: it takes
+            // microseconds only, and somebody counts those.
+            let nobodys = users.decoys(&judge.decoys).any(users, &user);
+            let is_right = known.unwrap_or(&nobodys).is_of(password);
             match (known, is_right) {
                 (None, _) => Err(Why::UnknownUser),
                 (Some(_), false) => Err(Why::WrongPassword),
@@ -271,9 +273,11 @@ fn plain(judge: &Judge, message: &[u8], now: SystemTime) -> Step {
 /// SCRAM's first answer. Nobody is answered as somebody would be.
 fn challenge(decoys: &Decoys, users: &Users, hash: Hash, message: &[u8]) -> Result<(Bytes, AwaitingProof), Why> {
     let first = ClientFirst::parse(message)?;
+    // Made for users as well, so that it takes as long for them.
+    let nobodys = users.decoys(decoys).stored(users, &first.user, hash);
     let (stored, owner) = match users.stored(&first.user, hash) {
-        Some(stored) => (stored.clone(), Owner::Known),
-        None => (decoys.stored(users, &first.user, hash), Owner::Nobody),
+        Some(stored) => (stored, Owner::Known),
+        None => (&nobodys, Owner::Nobody),
     };
-    AwaitingProof::challenge(first, stored, owner)
+    AwaitingProof::challenge(first, stored.clone(), owner)
 }

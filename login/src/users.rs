@@ -1,11 +1,14 @@
 //! The file of users: who there is, and what is kept of their passwords.
 //!
 //! ```toml
+//! decoys = "…"
+//!
 //! [users]
 //! alice = { scram-sha-256 = "SCRAM-SHA-256$8192:SALT$STOREDKEY:SERVERKEY", scram-sha-512 = "SCRAM-SHA-512$8192:…" }
 //! ```
 //!
-//! `skein user add` writes it. The credentials serve SCRAM, and PLAIN as well: its password is salted and compared.
+//! `skein user add` writes it. The credentials serve SCRAM, and PLAIN as well: its password is salted and compared. What names
+//! see that nobody has is made of `decoys`, so that all who have a copy of the file say the same of them.
 
 mod edited;
 
@@ -18,7 +21,7 @@ use skein_settings::{Fault, Item, Reader, Spanned, Table, Value, fields, named, 
 use toml::de::{DeTable, DeValue};
 
 pub use self::edited::{Added, Listed, UserFile};
-use crate::hash::{Hash, Hidden, random};
+use crate::hash::{Hash, Hidden, base64, random, unbase64};
 use crate::name::name;
 use crate::stored::Stored;
 
@@ -26,6 +29,8 @@ use crate::stored::Stored;
 pub const MOST_BYTES: usize = 16 << 20;
 /// Faults that are told.
 const MOST_TOLD: usize = 20;
+/// Bytes of what decoys are made of, where it is in a file.
+const DECOYS: usize = 32;
 
 /// What is kept of one user's password, by hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,6 +62,8 @@ pub struct Users {
     /// What credentials look like, for those who have none: of each hash, and of those that a password is compared with.
     usual: [Cost; 2],
     usual_any: Cost,
+    /// What those see who are nobody; `None`: the file does not say.
+    decoys: Option<Decoys>,
 }
 
 /// What a credential shows and costs.
@@ -97,7 +104,7 @@ impl Users {
             usual.unwrap_or(Cost { hash, ..Cost::default() })
         });
         let usual_any = Cost::usual(users.values().filter_map(User::any)).unwrap_or_default();
-        Self { users, usual, usual_any }
+        Self { users, usual, usual_any, decoys: None }
     }
 
     /// Reads a file.
@@ -105,7 +112,13 @@ impl Users {
     /// # Errors
     /// What is wrong with it, by its lines, without anything of a credential.
     pub fn parse(file: &[u8]) -> Result<Self, Wrong> {
-        read(file).map(Self::new)
+        read(file).map(|Read { users, decoys }| Self { decoys, ..Self::new(users) })
+    }
+
+    /// Whether the file says what those see who are nobody. If it does not, each instance of Skein shows them something else:
+    /// who asks two of them learns which names are real.
+    pub fn has_decoys(&self) -> bool {
+        self.decoys.is_some()
     }
 
     /// How many there are.
@@ -123,6 +136,11 @@ impl Users {
         self.users.get(name).and_then(|user| user.of(hash))
     }
 
+    /// What those see who are nobody: what the file says, or else these.
+    pub(crate) fn decoys<'d>(&'d self, otherwise: &'d Decoys) -> &'d Decoys {
+        self.decoys.as_ref().unwrap_or(otherwise)
+    }
+
     /// What a password of a user is compared with.
     pub(crate) fn any(&self, name: &str) -> Option<&Stored> {
         self.users.get(name).and_then(User::any)
@@ -138,15 +156,30 @@ impl fmt::Debug for Users {
 
 /// What makes credentials for names that nobody has: the same for a name for as long as it is kept, and of no use.
 ///
-/// One for a process, made before the first file of users is read: if it changed with the file, whoever asks twice would see
-/// which names are real.
+/// A file of users has what makes them, kept for as long as the file is: if they changed, or differed between two instances
+/// of Skein, whoever asks twice would see which names are real. For a file without it there is one for a process.
 #[derive(Clone)]
 pub struct Decoys(hmac::Key);
 
 impl Decoys {
     /// A new one. `None`: the system gives no random bytes.
     pub fn new() -> Option<Self> {
-        random::<64>().map(|key| Self(hmac::Key::new(hmac::HMAC_SHA512, &key)))
+        random::<64>().map(|key| Self::of_key(&key))
+    }
+
+    /// What a file is given that has none, in base64. `None`: the system gives no random bytes.
+    fn written() -> Option<String> {
+        random::<DECOYS>().map(|key| base64(&key))
+    }
+
+    /// Those of a file.
+    fn parse(text: &str) -> Result<Self, String> {
+        let key = unbase64(text).map(Hidden::new).filter(|key| key.len() == DECOYS);
+        key.map(|key| Self::of_key(&key)).ok_or_else(|| format!("what is not {DECOYS} bytes in base64"))
+    }
+
+    fn of_key(key: &[u8]) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA512, key))
     }
 
     /// For SCRAM with one hash.
@@ -219,8 +252,13 @@ impl fmt::Display for Wrong {
 
 impl std::error::Error for Wrong {}
 
-/// The users of a file.
-fn read(file: &[u8]) -> Result<HashMap<String, User>, Wrong> {
+/// What a file says.
+struct Read {
+    users: HashMap<String, User>,
+    decoys: Option<Decoys>,
+}
+
+fn read(file: &[u8]) -> Result<Read, Wrong> {
     let whole = |what: &str, right: &str| Wrong::new("", vec![Fault::new(what, 0..0, right)]);
     if file.len() > MOST_BYTES {
         return Err(whole("the file has more than 16 MiB", "keep fewer users in it"));
@@ -236,7 +274,8 @@ fn read(file: &[u8]) -> Result<HashMap<String, User>, Wrong> {
     let found = users().read(&Item::whole(&root, &reader));
     let mut faults = reader.into_faults();
     let mut users = HashMap::new();
-    for (written, user) in found.into_iter().flatten() {
+    let (decoys, found) = found.unwrap_or_default();
+    for (written, user) in found {
         match name(written.get_ref()) {
             Ok(name) if name == written.get_ref().as_str() => {
                 users.extend(user.map(|user| (name.into_owned(), user)));
@@ -248,14 +287,20 @@ fn read(file: &[u8]) -> Result<HashMap<String, User>, Wrong> {
             Err(what) => faults.push(Fault::new(what, written.span(), "name a user by 1 to 255 bytes")),
         }
     }
-    if faults.is_empty() { Ok(users) } else { Err(Wrong::new(text, faults)) }
+    if faults.is_empty() { Ok(Read { users, decoys }) } else { Err(Wrong::new(text, faults)) }
 }
 
+/// The users as they are written, and those whom some fault is told of.
+type Written = BTreeMap<Spanned<String>, Option<User>>;
+
 /// What is read of a file.
-fn users() -> impl Value<Out = BTreeMap<Spanned<String>, Option<User>>> {
+fn users() -> impl Value<Out = (Option<Decoys>, Written)> {
     fields("a file of users", "a table `[users]`", |table: &mut Table<'_>| {
+        let decoys = text("what `skein user add` writes", "^[A-Za-z0-9+/]{43}=$", Decoys::parse);
+        let decoys = table.optional("decoys", decoys, "What names see that nobody has is made of this, for ever.");
         let user = fields("a user", "a table with `scram-sha-256` or `scram-sha-512`", user);
-        Some(table.required("users", named(0, user), "The users, by name.")?.into_inner())
+        let users = table.required("users", named(0, user), "The users, by name.")?.into_inner();
+        Some((decoys?.map(Spanned::into_inner), users))
     })
 }
 

@@ -16,7 +16,7 @@ use skein_protocol::ids::VirtualNodeId;
 pub(crate) use self::arrivals::{OutOfDate, Unwelcome, What};
 pub(crate) use self::clients::{Closed, Connection, Ended, HeldBack, Opened, Refused, TurnedAway, Why};
 pub(crate) use self::links::{ClusterAsked, LinkLoss, LinkLost, LinkOpened};
-pub(crate) use self::logins::{LoginEnded, Outcome};
+pub(crate) use self::logins::{LoginEnded, NoDecoys, Outcome};
 use crate::app::Changes;
 use crate::meters::Meters;
 

@@ -11,6 +11,7 @@ use skein_link::{Endpoint, tls};
 use skein_login::{Exchange, Judge, MOST_USERS_BYTES, Mechanism, Step, TokenRules, Tokens, Users};
 use tokio::sync::watch;
 
+use crate::events::NoDecoys;
 use crate::follow::Followed;
 use crate::house::House;
 
@@ -76,6 +77,9 @@ impl Gate {
             Some(path) => {
                 let file = Followed { path: path.get_ref().clone(), most: MOST_USERS_BYTES };
                 let first = file.read(users).map_err(|what| ("users", what))?;
+                if !first.0.has_decoys() {
+                    NoDecoys { file: &file.path.display().to_string() }.emit();
+                }
                 Some(file.follow(first, users, Arc::clone(&house.meters)))
             }
         };

@@ -32,7 +32,7 @@ pub(crate) struct House {
     pub(crate) seats: Arc<Seats>,
     /// What was made of files, and is looked at as long as it is in use.
     pub(crate) renewals: Arc<Renewals>,
-    /// What those see who are nobody: the same as long as the process lives.
+    /// What those see who are nobody where the file of users does not say: the same as long as the process lives.
     pub(crate) decoys: Decoys,
     /// As many passwords are hashed at once as there are processors: a flood of logins waits in turn, and nobody else does.
     pub(crate) hashing: Arc<Semaphore>,

@@ -7,6 +7,7 @@ pub mod cluster;
 pub mod fake;
 pub mod http;
 pub mod issuer;
+pub mod leaks;
 pub mod pki;
 pub mod ports;
 pub mod process;

@@ -6,13 +6,14 @@ pub mod request;
 pub mod sasl;
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use bytes::Bytes;
 use kafka_protocol::protocol::{Decodable, Request as Api};
+use socket2::{Domain, Socket, Type};
 
 use crate::apis::{self, Header};
 pub use request::Request;
@@ -97,6 +98,20 @@ impl Raw {
     /// Nobody listens there.
     pub fn connect(address: SocketAddr) -> Result<Raw> {
         let stream = TcpStream::connect_timeout(&address, PATIENCE).with_context(|| format!("connect to {address}"))?;
+        stream.set_nodelay(true)?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(Raw { stream, next_id: 1 })
+    }
+
+    /// Connects from another address of this machine, such as `127.0.0.2`.
+    ///
+    /// # Errors
+    /// This machine has no such address, or nobody listens there.
+    pub fn connect_from(source: Ipv4Addr, address: SocketAddr) -> Result<Raw> {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+        socket.bind(&SocketAddr::from((source, 0)).into()).with_context(|| format!("binding {source}"))?;
+        socket.connect_timeout(&address.into(), PATIENCE).with_context(|| format!("connect to {address}"))?;
+        let stream = TcpStream::from(socket);
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(PATIENCE))?;
         Ok(Raw { stream, next_id: 1 })

@@ -11,6 +11,7 @@ use std::{
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Output, Stdio},
+    thread,
     time::Duration,
 };
 
@@ -19,7 +20,7 @@ use anyhow::{Context, Result, bail};
 pub use self::config::{Form, Front, config};
 pub use self::gatehouse::{Addressing, Gatehouse, certificate, password_at_skein, shown, tokens, upstream};
 pub use self::users::Users;
-use crate::{ports, process, workplace};
+use crate::{leaks::leak, ports, process, workplace};
 
 const START_LIMIT: Duration = Duration::from_secs(20);
 
@@ -35,6 +36,8 @@ pub struct Skein {
     versions: u32,
     /// How many file descriptors it may have.
     descriptors: Option<u32>,
+    /// What it is to log, as `SKEIN_LOG` says it.
+    log: Option<&'static str>,
 }
 
 impl Skein {
@@ -45,10 +48,19 @@ impl Skein {
 
     /// The same, with at most so many file descriptors.
     pub fn start_with(config_toml: &str, descriptors: Option<u32>) -> Result<Self> {
+        Self::start_as(config_toml, descriptors, None)
+    }
+
+    /// The same, which logs as `SKEIN_LOG` would have it.
+    pub fn start_saying(config_toml: &str, log: &'static str) -> Result<Self> {
+        Self::start_as(config_toml, None, Some(log))
+    }
+
+    fn start_as(config_toml: &str, descriptors: Option<u32>, log: Option<&'static str>) -> Result<Self> {
         let binds = binds(config_toml)?;
         let dir = workplace::run_dir("skein")?;
         symlink("..data/skein.toml", dir.join("skein.toml"))?;
-        let mut skein = Self { dir, binds, process: None, starts: 0, versions: 0, descriptors };
+        let mut skein = Self { dir, binds, process: None, starts: 0, versions: 0, descriptors, log };
         skein.rewrite(config_toml)?;
         skein.launch()?;
         Ok(skein)
@@ -146,7 +158,7 @@ impl Skein {
                 command
             }
         };
-        command.arg("run").arg(self.dir.join("skein.toml"));
+        command.arg("run").arg(self.dir.join("skein.toml")).envs(self.log.map(|log| ("SKEIN_LOG", log)));
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let child = self.process.insert(process::spawn(command)?);
         let up = process::until("the proxy", START_LIMIT, || {
@@ -161,11 +173,25 @@ impl Skein {
     fn log_path(&self) -> PathBuf {
         self.dir.join(format!("start-{}.log", self.starts))
     }
+
+    /// A line with a secret, of all that it has logged.
+    fn leak(&self) -> Option<String> {
+        (1..=self.starts).find_map(|start| {
+            let log = fs::read(self.dir.join(format!("start-{start}.log"))).unwrap_or_default();
+            leak(&String::from_utf8_lossy(&log)).map(str::to_owned)
+        })
+    }
 }
 
+/// Whatever a test is about: no secret is in any log.
 impl Drop for Skein {
     fn drop(&mut self) {
         self.kill();
+        if !thread::panicking()
+            && let Some(line) = self.leak()
+        {
+            panic!("a secret is in the log in {}: {line}", self.dir.display());
+        }
     }
 }
 

@@ -5,10 +5,14 @@ use std::num::NonZeroU32;
 
 use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
 
-use super::{Users, Wrong, read};
+use super::{Decoys, Read, Wrong, read};
 use crate::hash::Hash;
 use crate::name::name;
 use crate::stored::Stored;
+
+/// What stands above what is made for those who are nobody.
+const ABOUT: &str =
+    "# Who is no user is answered by means of this. It is a secret, and the same in all copies of the file.\n";
 
 /// A file of users, to be changed and written back.
 #[derive(Clone)]
@@ -51,15 +55,19 @@ impl UserFile {
         read(file).map(|_| parsed)
     }
 
-    /// Adds a user, or gives it another password. It takes some milliseconds.
+    /// Adds a user, or gives it another password. It takes some milliseconds. A file that does not say what those see who are
+    /// nobody says it from now on.
     ///
     /// # Errors
-    /// The name, the password or the number of iterations cannot be one.
+    /// The name, the password or the number of iterations cannot be one, or the system gives no random bytes.
     pub fn add(&mut self, user: &str, password: &str, iterations: u32) -> Result<Added, &'static str> {
         let user = name(user)?;
         let mut kept = InlineTable::new();
         for (key, hash) in [("scram-sha-256", Hash::Sha256), ("scram-sha-512", Hash::Sha512)] {
             kept.insert(key, Value::from(Stored::new(hash, password, iterations)?.written()));
+        }
+        if !self.document.contains_key("decoys") {
+            self.give(Decoys::written().ok_or("the system gives no random bytes")?);
         }
         let users = self.users().ok_or("a file without a table of users")?;
         let before = users.insert(&user, Item::Value(Value::InlineTable(kept)));
@@ -74,9 +82,8 @@ impl UserFile {
 
     /// All users, by name.
     pub fn list(&self) -> Vec<Listed> {
-        let users = read(self.to_string().as_bytes()).map(Users::new).unwrap_or_default();
+        let users = read(self.to_string().as_bytes()).map(|Read { users, .. }| users).unwrap_or_default();
         let mut listed: Vec<_> = users
-            .users
             .into_iter()
             .map(|(name, user)| {
                 let kept = [user.sha256, user.sha512].into_iter().flatten();
@@ -85,6 +92,21 @@ impl UserFile {
             .collect();
         listed.sort_by(|one, other| one.name.cmp(&other.name));
         listed
+    }
+
+    /// Gives it decoys, below what stands above the users.
+    fn give(&mut self, decoys: String) {
+        let mut above = ABOUT.to_owned();
+        if let Some(table) = self.document.get_mut("users").and_then(Item::as_table_mut) {
+            if let Some(before) = table.decor().prefix().and_then(|prefix| prefix.as_str()) {
+                above.insert_str(0, before);
+            }
+            table.decor_mut().set_prefix("\n");
+        }
+        self.document.insert("decoys", Item::Value(Value::from(decoys)));
+        if let Some(mut key) = self.document.key_mut("decoys") {
+            key.leaf_decor_mut().set_prefix(above);
+        }
     }
 
     fn users(&mut self) -> Option<&mut dyn toml_edit::TableLike> {

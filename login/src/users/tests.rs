@@ -32,6 +32,8 @@ fn faults_say_where_and_repeat_no_credential() {
         (format!("[users]\n\"\" = {{ scram-sha-256 = \"{good}\" }}"), 2, "an empty name"),
         (format!("[users]\n\"\u{aa}\" = {{ scram-sha-256 = \"{good}\" }}"), 2, "another way to write `a`"),
         ("[users]\nx = { scram-sha-256 = \"${HOME}\" }".to_owned(), 2, "is not set"),
+        (format!("decoys = \"{}\"\n[users]", &good[14..]), 1, "is not 32 bytes in base64"),
+        ("decoys = \"QUJD\"\n[users]".to_owned(), 1, "is not 32 bytes in base64"),
     ] {
         let wrong = Users::parse(file.as_bytes()).unwrap_err();
         let said = wrong.to_string();
@@ -57,13 +59,41 @@ fn nobody_looks_like_most_users() {
 }
 
 #[test]
+fn who_has_a_copy_of_a_file_says_the_same_of_nobody_and_that_stays_as_users_come_and_go() {
+    let old = file(&[("alice", 4096)]);
+    assert!(!Users::parse(old.as_bytes()).unwrap().has_decoys());
+    let mut edited = UserFile::parse(old.as_bytes()).unwrap();
+    edited.add("bob", "word", 4096).unwrap();
+    let first = edited.to_string();
+    // Each instance has others of its own, which no longer matter.
+    let nobody = |file: &str| {
+        let users = Users::parse(file.as_bytes()).unwrap();
+        assert!(users.has_decoys());
+        let own = Decoys::new().unwrap();
+        let decoys = users.decoys(&own);
+        (decoys.stored(&users, "nobody", Hash::Sha256), decoys.any(&users, "nobody"))
+    };
+    assert_eq!(nobody(&first), nobody(&first));
+    let mut edited = UserFile::parse(first.as_bytes()).unwrap();
+    edited.add("carol", "word", 4096).unwrap();
+    assert!(edited.remove("bob"));
+    assert_eq!(nobody(&edited.to_string()), nobody(&first));
+    let listed: Vec<_> = edited.list().into_iter().map(|user| user.name).collect();
+    assert_eq!(listed, ["alice", "carol"]);
+    let mut another = UserFile::parse(b"").unwrap();
+    another.add("alice", "word", 4096).unwrap();
+    assert_ne!(nobody(&another.to_string()).0.salt, nobody(&first).0.salt);
+}
+
+#[test]
 fn users_come_and_go_and_what_stands_around_them_stays() {
     let before = format!("# ours\n\n{}# the last\n", file(&[("alice", 4096)]));
     let mut edited = UserFile::parse(before.as_bytes()).unwrap();
     assert_eq!(edited.add("bob", "pass", 4096), Ok(Added::New));
     assert_eq!(edited.add("alice", "other", 8192), Ok(Added::Replaced));
     let after = edited.to_string();
-    assert!(after.starts_with("# ours\n\n[users]\n") && after.ends_with("# the last\n"), "{after}");
+    assert!(after.starts_with("# ours\n\n# Who is no user") && after.ends_with("# the last\n"), "{after}");
+    assert_eq!((after.matches("# ours").count(), after.matches("\"\n\n[users]\nalice").count()), (1, 1), "{after}");
     let users = Users::parse(after.as_bytes()).unwrap();
     assert!(users.stored("bob", Hash::Sha512).unwrap().is_of("pass"));
     assert!(users.stored("alice", Hash::Sha256).unwrap().is_of("other"));

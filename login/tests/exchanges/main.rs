@@ -5,3 +5,4 @@
 mod hostile;
 mod judged;
 mod stage;
+mod times;

@@ -7,6 +7,16 @@ use super::Connection;
 use crate::behind::Unspoken;
 use crate::meters::Meters;
 
+/// Letters of a name that a stranger has chosen, and that are told: no mechanism has more.
+const MOST_TOLD: usize = 64;
+
+/// What can be told of a name that may be as long as a frame.
+fn shortened(name: &str) -> String {
+    let told: String = name.chars().take(MOST_TOLD).collect();
+    let rest = if told.len() < name.len() { "…" } else { "" };
+    format!("{}{rest}", visible(&told))
+}
+
 /// How a login has ended.
 pub(crate) enum Outcome<'a> {
     /// It is done.
@@ -56,11 +66,25 @@ impl LoginEnded<'_> {
                 tracing::debug!(connection = number, %virtual_cluster, listener, %peer, principal, mechanism, "logged in");
                 return;
             }
-            Outcome::NotOffered(name) => format!("the mechanism {} is not offered", visible(name)),
+            Outcome::NotOffered(name) => format!("the mechanism {} is not offered", shortened(name)),
             Outcome::NotJudged => "the keys that would judge it could not be had".to_owned(),
             Outcome::Refused(why) => why.to_string(),
             Outcome::Unspoken(why) => why.to_string(),
         };
         tracing::warn!(connection = number, %virtual_cluster, listener, %peer, principal, mechanism, reason, error, "login refused");
+    }
+}
+
+/// A file of users does not say what those see who are nobody, so each instance of Skein tells them something else.
+pub(crate) struct NoDecoys<'a> {
+    pub(crate) file: &'a str,
+}
+
+impl NoDecoys<'_> {
+    pub(crate) fn emit(&self) {
+        tracing::warn!(
+            file = self.file,
+            "a file of users has no decoys: who asks two instances of Skein can tell which names are real"
+        );
     }
 }

@@ -27,9 +27,13 @@ impl Users {
         Ok(this)
     }
 
-    /// Writes it anew, in one moment.
+    /// These and no others are the users from now on. What the file says besides stays, as it does with `skein user`.
     pub fn set(&self, users: &[(&str, &str)]) -> Result<()> {
-        let mut file = UserFile::parse(b"").map_err(|wrong| anyhow!("{wrong}"))?;
+        let before = fs::read(&self.path).unwrap_or_default();
+        let mut file = UserFile::parse(&before).map_err(|wrong| anyhow!("{wrong}"))?;
+        for listed in file.list() {
+            file.remove(&listed.name);
+        }
         for (user, password) in users {
             file.add(user, password, ITERATIONS).map_err(|why| anyhow!(why))?;
         }

@@ -11,6 +11,7 @@ mod identity;
 mod kit;
 mod limits;
 mod live;
+mod logins;
 mod loss;
 mod order;
 mod producers;

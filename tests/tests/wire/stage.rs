@@ -60,15 +60,21 @@ impl Stage {
         Stage::run("main-1", "", Fake::start(REAL_CLUSTER, &[1, 7])?.topic("t", &[1, 7]), Some(descriptors))
     }
 
+    /// Nodes 1 and 7, topic `t` on both; clients log in as the inline table `login` says. It logs all that it can.
+    pub fn with_login(login: &str, tables: &str) -> Result<Stage> {
+        let fake = Fake::start(REAL_CLUSTER, &[1, 7])?.topic("t", &[1, 7]);
+        let first_port = ports::block(12)?;
+        let text = file_of("main-1", &fake, first_port, tables)?.replace(NO_LOGIN, &format!("login = {login}"));
+        Ok(Stage { skein: Skein::start_saying(&text, "trace")?, fake, first_port })
+    }
+
     fn set(id: &str, tables: &str, fake: Fake) -> Result<Stage> {
         Stage::run(id, tables, fake, None)
     }
 
     fn run(id: &str, tables: &str, fake: Fake, descriptors: Option<u32>) -> Result<Stage> {
         let first_port = ports::block(12)?;
-        let admin = first_port + 11;
-        let text = config(id, &fake, first_port)? + tables + &format!("\n[admin]\nbind = \"127.0.0.1:{admin}\"\n");
-        let skein = Skein::start_with(&text, descriptors)?;
+        let skein = Skein::start_with(&file_of(id, &fake, first_port, tables)?, descriptors)?;
         Ok(Stage { skein, fake, first_port })
     }
 
@@ -149,6 +155,15 @@ impl Stage {
     }
 }
 
+/// The line of the file by which nobody logs in.
+const NO_LOGIN: &str = "login = \"none\"";
+
+/// The file with more tables, and with the admin listener at the last port.
+fn file_of(id: &str, fake: &Fake, first_port: u16, tables: &str) -> Result<String> {
+    let admin = first_port + 11;
+    Ok(config(id, fake, first_port)? + tables + &format!("\n[admin]\nbind = \"127.0.0.1:{admin}\"\n"))
+}
+
 /// The file: `fake` behind the virtual cluster `main`, on twelve ports from the first on, the last of which stays free.
 pub fn config(id: &str, fake: &Fake, first_port: u16) -> Result<String> {
     let bootstrap = serialized(&fake.bootstrap());
@@ -166,7 +181,7 @@ target.cluster = "one"
 bind = "127.0.0.1:{first_port}"
 advertise = "127.0.0.1"
 ports = "{nodes}-{end}"
-login = "none"
+{NO_LOGIN}
 "#
     ))
 }
