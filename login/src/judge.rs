@@ -136,6 +136,17 @@ impl Exchange {
         matches!(self.state, State::AwaitingPassword) && self.judge.users.is_some()
     }
 
+    /// Why it will fail whatever the client says next: a token was not taken, which a client hears as a challenge (RFC 7628,
+    /// 3.2.3). Some take that for success and never say more.
+    pub fn given_up(&self) -> Option<&Why> {
+        match &self.state {
+            State::GivenUp(why) => Some(why),
+            State::AwaitingPassword | State::AwaitingUser(..) | State::AwaitingProof(_) | State::AwaitingToken(_) => {
+                None
+            }
+        }
+    }
+
     /// Judges what the client says.
     #[must_use]
     pub fn step(self, now: SystemTime, message: &[u8]) -> Step {

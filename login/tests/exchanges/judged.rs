@@ -45,7 +45,8 @@ fn an_unknown_user_sees_a_challenge_like_any_and_always_the_same() {
     let challenge = |name: &str| {
         let exchange = judge.begin(Mechanism::ScramSha256).unwrap();
         let step = exchange.step(now(), format!("n,,n={name},r=abc").as_bytes());
-        let Step::Challenge(challenge, _) = step else { panic!("{step:?}") };
+        let Step::Challenge(challenge, exchange) = step else { panic!("{step:?}") };
+        assert!(exchange.given_up().is_none());
         let challenge = String::from_utf8(challenge.to_vec()).unwrap();
         let (nonce, rest) = challenge.split_once(",s=").unwrap();
         (nonce.to_owned(), rest.to_owned())
@@ -145,6 +146,11 @@ fn an_unknown_key_is_asked_for_once() {
     assert_eq!(outcome(waiting().resume(now(), &newer.keys())), Ok("alice".to_owned()));
     let Step::Challenge(told, exchange) = waiting().resume(now(), &signer().keys()) else { panic!("it is told") };
     assert_eq!(&told[..], br#"{"status":"invalid_token"}"#);
+    // It can be told now: there are clients that say nothing more.
+    assert_eq!(
+        exchange.given_up().map(|why| why.to_string()),
+        Some("the token is signed with a key that is not in the set".to_owned())
+    );
     assert_eq!(outcome(exchange.step(now(), b"\x01")).map_err(|(word, _)| word), Err("token_unknown_key"));
 }
 

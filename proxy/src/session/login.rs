@@ -35,15 +35,23 @@ type Judging = Pin<Box<dyn Future<Output = Judged> + Send>>;
 enum Judged {
     GoesOn(Bytes, Exchange),
     In(Bytes, LoggedIn, Askers),
-    Refused(Failure),
+    Refused(Failure, Told),
     /// Nobody could judge it.
     Not,
     /// The login is good, and nobody speaks for the client at a cluster.
     Unspoken(LoggedIn, Unspoken),
 }
 
+/// Whether a refusal was told when it was decided, which is before it is final.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Before,
+    NotYet,
+}
+
 /// Judges a token.
 async fn judge(gate: Arc<Gate>, tenant: Arc<Tenant>, exchange: Exchange, token: Bytes) -> Judged {
+    let told = if exchange.given_up().is_some() { Told::Before } else { Told::NotYet };
     let failure = match gate.step(exchange, token).await {
         Some(Step::Challenge(challenge, exchange)) => return Judged::GoesOn(challenge, exchange),
         Some(Step::Done(last, logged_in)) => {
@@ -60,7 +68,7 @@ async fn judge(gate: Arc<Gate>, tenant: Arc<Tenant>, exchange: Exchange, token: 
         Some(Step::WantsKeys(_)) | None => return Judged::Not,
     };
     tokio::time::sleep(HELD_BACK).await;
-    Judged::Refused(failure)
+    Judged::Refused(failure, told)
 }
 
 impl Session {
@@ -102,6 +110,9 @@ impl Session {
         self.entry.judging = None;
         let verdict = match judged {
             Judged::GoesOn(challenge, exchange) => {
+                if let Some(why) = exchange.given_up() {
+                    self.refused(mechanism, None, why);
+                }
                 self.entry.waits = Some((mechanism, exchange));
                 Verdict::Challenge(challenge)
             }
@@ -110,11 +121,10 @@ impl Session {
                 self.login_ended(Some(mechanism), None, Outcome::NotJudged);
                 Verdict::Unjudged
             }
-            Judged::Refused(failure) => {
-                if failure.why.is_a_guess() {
-                    self.house.tries.failed(self.comes_from());
+            Judged::Refused(failure, told) => {
+                if told == Told::NotYet {
+                    self.refused(mechanism, failure.claimed.as_deref(), &failure.why);
                 }
-                self.login_ended(Some(mechanism), failure.claimed.as_deref(), Outcome::Refused(&failure.why));
                 Verdict::Refused(failure.why.told().to_owned())
             }
             Judged::Unspoken(logged_in, why) => {
@@ -150,6 +160,14 @@ impl Session {
             self.engine.learned(*cluster, Some(asker.known()));
         }
         self.askers = askers;
+    }
+
+    /// Counts and tells that a login is refused.
+    fn refused(&self, mechanism: Mechanism, claimed: Option<&str>, why: &Why) {
+        if why.is_a_guess() {
+            self.house.tries.failed(self.comes_from());
+        }
+        self.login_ended(Some(mechanism), claimed, Outcome::Refused(why));
     }
 
     fn login_ended(&self, mechanism: Option<Mechanism>, principal: Option<&str>, outcome: Outcome<'_>) {
