@@ -41,6 +41,9 @@ pub fn run(root: &Path) -> Result<ExitCode> {
     let kafka = ["test", "--workspace", "--all-features", "--test", "kafka", "--"];
     stages.push(Stage::cargo("rules", &[&kafka[..], &["authorize::others", "--ignored"]].concat()));
     stages.push(Stage::cargo("expiring logins", &[&kafka[..], &["logins_expire"]].concat()).with("SKEIN_LOGINS", "60"));
+    stages.push(Stage::cargo("every way in", &[&kafka[..], &["fronted"]].concat()).with("SKEIN_WAYS", "all"));
+    stages.push(Stage::cargo("behind logins", &[&kafka[..], &["sealed"]].concat()).with("SKEIN_SEALED", "all"));
+    stages.push(Stage::cargo("rotation", &[&kafka[..], &["rotated"]].concat()).with("SKEIN_ROTATIONS", "20"));
     stages.extend(std::iter::repeat_with(chaos).take(CHAOS));
     stage::run(root, stages)
 }

@@ -14,6 +14,7 @@ mod mapped;
 mod releases;
 mod rotated;
 mod scenarios;
+mod sealed;
 mod secured;
 mod stage;
 mod table;
