@@ -3,6 +3,8 @@
 //! A program runs one scenario against one bootstrap address and prints one line of JSON in which nothing depends on
 //! the run: no address, no cluster id, no clock. So a run against a cluster and a run through a proxy in front of it
 //! have to print the same. The line is an object with a member for each feature that the scenario is about.
+//!
+//! A bootstrap address, and those that a proxy tells, may have names below [`DOMAIN`]: programs find all of them on this machine.
 
 mod access;
 mod difference;
