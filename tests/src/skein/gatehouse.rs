@@ -67,12 +67,12 @@ pub fn shown(identity: &Identity) -> String {
     format!("tls = {{ certificate = {:?}, key = {:?} }}\n", identity.certificate, identity.key)
 }
 
-/// A certificate of the cluster's authority for a proxy, by all its names. Made again, it replaces the one before.
-pub fn certificate(cluster: &Cluster) -> Result<Identity> {
+/// A certificate of the cluster's authority for a proxy, for all its names. One in files of the same `name` is replaced.
+pub fn certificate(cluster: &Cluster, name: &str) -> Result<Identity> {
     let names = ["main", "mutual"].map(|name| format!("{name}.{DOMAIN}"));
     let below = names.each_ref().map(|name| format!("*.{name}"));
     let names: Vec<_> = names.iter().chain(&below).map(String::as_str).chain(["127.0.0.1"]).collect();
-    cluster.guard()?.authority.issue("skein", &Leaf::server(&names))
+    cluster.guard()?.authority.issue(name, &Leaf::server(&names))
 }
 
 impl Gatehouse {
@@ -82,8 +82,8 @@ impl Gatehouse {
     /// The cluster is not guarded, or the proxy does not start.
     pub fn start(cluster: &Cluster, form: Form, login: &str) -> Result<Self> {
         let users = Users::of(&[(USER, &password_at_skein(USER))])?;
-        let identity = certificate(cluster)?;
         let mutual = ports::block(NODE_PORTS + 1)?;
+        let identity = certificate(cluster, &files(mutual))?;
         let sni = ports::block(1)?;
         let entry = format!(
             "login = {{ mechanisms = [\"PLAIN\", \"SCRAM-SHA-256\", \"SCRAM-SHA-512\", \"OAUTHBEARER\"], users = {:?}, tokens = {} }}\n{}",
@@ -110,6 +110,14 @@ impl Gatehouse {
         }
         let front = Front::of(cluster).form(form).cluster(&upstream(cluster, login)?).listener(&entry).tables(&others);
         Ok(Self { skein: Skein::start(&front.text()?)?, users, mutual, sni })
+    }
+
+    /// Gives it a new certificate.
+    ///
+    /// # Errors
+    /// The cluster is not guarded, or the files could not be written.
+    pub fn renew_certificate(&self, cluster: &Cluster) -> Result<()> {
+        certificate(cluster, &files(self.mutual)).map(drop)
     }
 
     /// Where who comes this way is let in.
@@ -147,6 +155,11 @@ impl Gatehouse {
         ensure!(!self.skein.log().contains("secret"), "a secret is in the log: {}", self.skein.log());
         Ok(())
     }
+}
+
+/// The name of its certificate's files: several stand before one cluster.
+fn files(port: u16) -> String {
+    format!("skein-{port}")
 }
 
 fn by_names(name: &str) -> String {

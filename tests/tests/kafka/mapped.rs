@@ -145,7 +145,8 @@ struct Before {
 
 impl Before {
     fn start(cluster: &Cluster, login: &str, entry: &str) -> Result<Self> {
-        let front = Front::of(cluster).cluster(&upstream(cluster, login)?).listener(&shown(&certificate(cluster)?));
+        let front =
+            Front::of(cluster).cluster(&upstream(cluster, login)?).listener(&shown(&certificate(cluster, "skein")?));
         let skein = Skein::start(&front.listener(entry).text()?)?;
         let at = tunnel(cluster, skein.bootstrap().parse()?)?;
         Ok(Self { skein, at })

@@ -11,7 +11,7 @@ use skein_tests::{
     issuer::{Claims, Signature},
     process,
     raw::{Raw, Shown},
-    skein::{Addressing, Form, Gatehouse, certificate, password_at_skein},
+    skein::{Addressing, Form, Gatehouse, password_at_skein},
     tls::Dialer,
     workplace,
 };
@@ -58,7 +58,7 @@ impl Rotating {
     fn certificate(&self) -> Result<()> {
         let (dialer, at) = (self.dialer()?, self.gatehouse.skein.bootstrap().parse()?);
         let before = dialer.shake(at)?;
-        certificate(&self.cluster)?;
+        self.gatehouse.renew_certificate(&self.cluster)?;
         process::until("the new certificate", SOON, || Ok((dialer.shake(at)? != before).then_some(())))
     }
 
