@@ -78,7 +78,21 @@ fn closing(inside: &str, quote: char) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn whatever_the_text_is_nothing_moves(text in "(pass|token|[ =\"'\\\\\n{}$ä\\[:a])*") {
+            let shown = hidden(&text);
+            prop_assert_eq!(shown.len(), text.len());
+            prop_assert_eq!(shown.matches('\n').count(), text.matches('\n').count());
+            for (before, after) in text.bytes().zip(shown.bytes()) {
+                prop_assert!(before == after || after == b'*');
+            }
+        }
+    }
 
     #[test]
     fn secrets_are_stars_and_all_else_stands_where_it_stood() {
