@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Invariants: after compilation no string names a cluster or a router; every fault is reported, not the first; a fault says
-//! where, what, and what would be right. Whatever the bytes are, they are answered in bounded time and without a panic.
+//! where, what, and what would be right, and shows no secret. Whatever the bytes are, they are answered in bounded time and without a panic.
 
 mod addressing;
 pub mod blueprint;
@@ -14,6 +14,7 @@ mod compile;
 pub mod declared;
 pub mod document;
 mod graph;
+mod hidden;
 mod limits;
 mod listeners;
 pub mod login;

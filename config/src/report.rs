@@ -8,6 +8,8 @@ use miette::{
 };
 use skein_settings::{Fault, is_unseen, visible};
 
+use crate::hidden::hidden;
+
 /// Faults that are shown; of more only the number is told.
 const MOST_SHOWN: usize = 50;
 /// Letters of a long line that are shown before what is wrong, and from there on.
@@ -37,7 +39,8 @@ impl Faults {
         faults.sort();
         faults.dedup();
         let name = visible(name);
-        let lines = Lines::new(text);
+        let text = hidden(text);
+        let lines = Lines::new(&text);
         let shown = faults.iter().take(MOST_SHOWN).map(|fault| lines.shown(&name, fault)).collect();
         Self { name, faults, shown }
     }

@@ -140,7 +140,23 @@ pub(crate) fn of_bootstrap() -> Text<Pattern> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        /// A name that two patterns have would lead to either of two tenants.
+        #[test]
+        fn patterns_with_a_name_in_common_meet(
+            one in "[a1]{0,3}", two in "[a1]{0,3}", three in "[a1]{0,3}", four in "[a1]{0,3}", node in 0..120_i32,
+        ) {
+            let (pattern_of, whole) = (pattern(&format!("{one}{NODE}{two}")), pattern(&format!("{one}{node}{two}")));
+            prop_assert!(pattern_of.meets(&whole) && whole.meets(&pattern_of), "{pattern_of:?} {whole:?}");
+            let other = pattern(&format!("{three}{NODE}{four}"));
+            let is_shared = (0..1200).any(|id| other.name(id) == pattern_of.name(node));
+            prop_assert!(!is_shared || pattern_of.meets(&other) && other.meets(&pattern_of), "{pattern_of:?} {other:?}");
+        }
+    }
 
     fn pattern(text: &str) -> Pattern {
         match text.split_once(NODE) {

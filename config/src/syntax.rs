@@ -1,11 +1,13 @@
 //! From bytes to a tree of TOML, with the faults of its syntax in our words.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use skein_settings::{Fault, Spanned, quoted, show_size};
 use toml::de::{DeTable, DeValue, Error};
 
 use crate::MOST_BYTES;
+use crate::hidden::hidden;
 
 /// What could be read.
 pub(crate) struct Parsed<'t> {
@@ -43,11 +45,13 @@ pub(crate) fn parse(text: &str) -> Result<Parsed<'_>, Vec<Fault>> {
     let root = Spanned::new(0..0, DeValue::Table(root.into_inner()));
     // The parser does not say where it is, so it is looked for, once.
     let parts = if errors.iter().any(|error| error.span().is_none()) { many_parts(text) } else { 0..0 };
+    // What is wrong is repeated, and may be a secret.
+    let said = if errors.is_empty() { Cow::Borrowed(text) } else { hidden(text) };
     let place = |error: Error| (place(text, &error).unwrap_or_else(|| parts.clone()), error);
     let mut errors: Vec<_> = errors.into_iter().map(place).collect();
     errors.sort_by_key(|(at, _)| at.start);
     if errors.iter().all(|(_, error)| error.message() == DOUBLE) {
-        let faults = errors.into_iter().map(|(at, error)| fault(text, at, &error)).collect();
+        let faults = errors.into_iter().map(|(at, error)| fault(&said, at, &error)).collect();
         return Ok(Parsed { root, faults });
     }
     // What is not closed swallows what follows it: of that only the first fault is one.
@@ -62,7 +66,7 @@ pub(crate) fn parse(text: &str) -> Result<Parsed<'_>, Vec<Fault>> {
         if faults.len() < told && line_end.is_none_or(|end| at.start > end) {
             let rest = text.get(at.start..).unwrap_or_default();
             line_end = Some(rest.find('\n').map_or(text.len(), |length| at.start + length));
-            faults.push(fault(text, at, &error));
+            faults.push(fault(&said, at, &error));
         }
     }
     Err(faults)

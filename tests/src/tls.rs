@@ -3,18 +3,27 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use rustls::client::{
+    ClientSessionMemoryCache, ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls13ClientSessionValue,
+};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{ClientConfig, RootCertStore, ServerConfig};
-use tokio::io::copy_bidirectional;
+use rustls::{
+    ALL_VERSIONS, ClientConfig, HandshakeKind, NamedGroup, RootCertStore, ServerConfig, SupportedProtocolVersion,
+};
+use tokio::io::{AsyncReadExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::pki::Identity;
+
+/// How long tickets are waited for.
+const A_MOMENT: Duration = Duration::from_millis(300);
 
 /// Forwards connections from a port of its own until it is dropped.
 pub struct Tunnel {
@@ -36,7 +45,17 @@ impl Dialer {
     /// # Errors
     /// A file cannot be read, or the name is none.
     pub fn new(name: &str, ca: &Path, identity: Option<&Identity>) -> Result<Self> {
-        let builder = ClientConfig::builder().with_root_certificates(roots(ca)?);
+        Self::under(ALL_VERSIONS, name, ca, identity)
+    }
+
+    /// The same under some versions of TLS only.
+    ///
+    /// # Errors
+    /// As [`Dialer::new`].
+    pub fn under(
+        versions: &[&'static SupportedProtocolVersion], name: &str, ca: &Path, identity: Option<&Identity>,
+    ) -> Result<Self> {
+        let builder = ClientConfig::builder_with_protocol_versions(versions).with_root_certificates(roots(ca)?);
         let config = match identity {
             None => builder.with_no_client_auth(),
             Some(identity) => builder.with_client_auth_cert(chain(identity)?, key(identity)?)?,
@@ -49,6 +68,38 @@ impl Dialer {
     pub fn nameless(mut self) -> Self {
         Arc::make_mut(&mut self.config).enable_sni = false;
         self
+    }
+
+    /// The same that takes up any session that it has had, whoever it was with.
+    #[must_use]
+    pub fn shameless(mut self) -> Self {
+        let store = Arc::new(AnyName(ClientSessionMemoryCache::new(32)));
+        Arc::make_mut(&mut self.config).resumption = Resumption::store(store);
+        self
+    }
+
+    /// The same, with the same sessions, that means a server of another name.
+    ///
+    /// # Errors
+    /// The name is none.
+    pub fn named(&self, name: &str) -> Result<Self> {
+        Ok(Self { config: Arc::clone(&self.config), name: ServerName::try_from(name.to_owned())? })
+    }
+
+    /// Shakes hands and listens for a moment, as for tickets; whether a session was taken up again.
+    ///
+    /// # Errors
+    /// What the handshake ended with, or an alert behind it: under TLS 1.3 that is how a server refuses a certificate.
+    pub fn kind(&self, address: SocketAddr) -> Result<HandshakeKind> {
+        runtime()?.block_on(async {
+            let socket = TcpStream::connect(address).await?;
+            let mut stream = TlsConnector::from(Arc::clone(&self.config)).connect(self.name.clone(), socket).await?;
+            let listened = tokio::time::timeout(A_MOMENT, stream.read(&mut [0])).await;
+            if let Ok(ended) = listened {
+                ensure!(ended? > 0, "it hangs up");
+            }
+            stream.get_ref().1.handshake_kind().context("no handshake")
+        })
     }
 
     /// Shakes hands once; the certificate that it was shown.
@@ -84,6 +135,44 @@ impl Dialer {
             }
         });
         Ok(Tunnel { address, _runtime: runtime })
+    }
+}
+
+/// Sessions, whoever they were with.
+#[derive(Debug)]
+struct AnyName(ClientSessionMemoryCache);
+
+fn anybody() -> ServerName<'static> {
+    ServerName::IpAddress(Ipv4Addr::LOCALHOST.into())
+}
+
+impl ClientSessionStore for AnyName {
+    fn set_kx_hint(&self, _name: ServerName<'static>, group: NamedGroup) {
+        self.0.set_kx_hint(anybody(), group);
+    }
+
+    fn kx_hint(&self, _name: &ServerName<'_>) -> Option<NamedGroup> {
+        self.0.kx_hint(&anybody())
+    }
+
+    fn set_tls12_session(&self, _name: ServerName<'static>, value: Tls12ClientSessionValue) {
+        self.0.set_tls12_session(anybody(), value);
+    }
+
+    fn tls12_session(&self, _name: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+        self.0.tls12_session(&anybody())
+    }
+
+    fn remove_tls12_session(&self, _name: &ServerName<'static>) {
+        self.0.remove_tls12_session(&anybody());
+    }
+
+    fn insert_tls13_ticket(&self, _name: ServerName<'static>, value: Tls13ClientSessionValue) {
+        self.0.insert_tls13_ticket(anybody(), value);
+    }
+
+    fn take_tls13_ticket(&self, _name: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
+        self.0.take_tls13_ticket(&anybody())
     }
 }
 

@@ -30,6 +30,8 @@ pub fn run(root: &Path) -> Result<ExitCode> {
         .with("SKEIN_STEPS", "1000000"),
         Stage::cargo("long wire", &["test", "--workspace", "--all-features", "--test", "wire"])
             .with("SKEIN_SOAK", "1000000")
+            .with("SKEIN_FLOOD", "10000")
+            .with("SKEIN_TRIES", "150")
             .with("SKEIN_RELOADS", "500"),
     ];
     let chaos =

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use rustls::ServerConfig;
 use rustls::client::verify_server_name;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
+use rustls::server::{NoServerSessionStorage, ParsedCertificate, WebPkiClientVerifier};
 use skein_config::tls::{Agreed, ClientCertificate, ListenerTls, NamedFile};
 use skein_login::Mapping;
 use skein_settings::{Fault, quoted};
@@ -126,13 +126,18 @@ fn make(pems: &[Pem<'_>], agreed: &Agreed, clients: ClientCertificate, hosts: &H
         Some(verifier) => builder.with_client_cert_verifier(verifier),
         None => builder.with_no_client_auth(),
     };
-    let config = builder.with_single_cert(chain, key_pem).map_err(|error| match error {
+    let mut config = builder.with_single_cert(chain, key_pem).map_err(|error| match error {
         rustls::Error::InconsistentKeys(_) => {
             let what = format!("is not the key of the certificate in {}", certificate.path.display());
             vec![key.fault(what, "name a certificate and the key that it was made for")]
         }
         error => broken(&error),
     })?;
+    if clients != ClientCertificate::None {
+        // A session that is taken up again shows no certificate: it would be that of the first time, expired or not.
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+    }
     uncovered(&first, certificate, hosts)?;
     Ok(Made { config: Arc::new(config), lifetime })
 }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use skein_login::{Attempt, Credential, Hash, Judge, MOST_MESSAGE, Mechanism, Next, Step};
+use skein_login::{
+    Attempt, Credential, Hash, Judge, Keys, MOST_MESSAGE, Mechanism, Next, Step, TokenRules, Tokens, UserFile, Users,
+};
 
-use crate::stage::{bearer, judge, log_in, now, outcome, plain, scram, signer};
+use crate::stage::{Signer, bearer, judge, log_in, now, outcome, plain, scram, signer};
 
 fn credentials() -> [Credential; 4] {
     [
@@ -158,6 +160,34 @@ proptest! {
         let (_, attempt) = Attempt::begin(&credentials()[mechanism]).unwrap();
         if let Next::Send(_, attempt) = attempt.step(&first) {
             prop_assert!(matches!(attempt.step(&second), Next::Failed(_)));
+        }
+    }
+
+    #[test]
+    fn any_changed_set_of_keys_is_one_or_a_fault(place: usize, to: Option<u8>, cut: bool) {
+        let set = Bytes::from(signer().set());
+        let set = changed(&set, place, to);
+        let set = if cut { set.slice(..place % (set.len() + 1)) } else { set };
+        if let Ok(keys) = Keys::parse(&set) {
+            // Whatever it says, no key of it makes a token good that was not signed with it.
+            let token = Signer::new("first").token("alice", 60);
+            let judge = Judge { tokens: Some(Tokens { rules: TokenRules::default(), keys: Arc::new(keys) }), ..judge(&[]) };
+            let step = log_in(&Arc::new(judge), &bearer(token), |message| message);
+            prop_assert!(matches!(step, Step::Failed(_) | Step::WantsKeys(_)), "{step:?}");
+        }
+    }
+
+    #[test]
+    fn any_changed_file_of_users_is_one_or_a_fault_that_repeats_nothing_of_a_credential(place: usize, to: Option<u8>) {
+        let mut file = UserFile::parse(b"").unwrap();
+        file.add("alice", "word", 4096).unwrap();
+        let text = changed(&Bytes::from(file.to_string()), place, to);
+        let secrets: Vec<String> = file.to_string().split(['"', '$', ':']).map(str::to_owned).collect();
+        if let Err(wrong) = Users::parse(&text) {
+            let said = format!("{wrong} {wrong:?}");
+            for secret in secrets.iter().filter(|part| part.len() >= 32) {
+                prop_assert!(!said.contains(&secret[8..24]), "{said}");
+            }
         }
     }
 

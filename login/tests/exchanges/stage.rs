@@ -38,9 +38,14 @@ impl Signer {
         Self { id: id.to_owned(), key: EncodingKey::from_ed_der(key.as_ref()), public }
     }
 
+    /// The set that has it.
+    pub(crate) fn set(&self) -> String {
+        let key = json!({ "kty": "OKP", "crv": "Ed25519", "kid": self.id, "x": self.public });
+        json!({ "keys": [key] }).to_string()
+    }
+
     pub(crate) fn keys(&self) -> Arc<Keys> {
-        let set = json!({ "keys": [{ "kty": "OKP", "crv": "Ed25519", "kid": self.id, "x": self.public }] });
-        Arc::new(Keys::parse(set.to_string().as_bytes()).unwrap())
+        Arc::new(Keys::parse(self.set().as_bytes()).unwrap())
     }
 
     /// A token of somebody that ends so many seconds from now.

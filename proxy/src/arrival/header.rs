@@ -167,6 +167,35 @@ mod tests {
         assert!(matches!(read, Err(What::LeftInside)), "{read:?}");
     }
 
+    #[tokio::test]
+    async fn whatever_comes_is_a_header_or_none_and_what_is_behind_it_stays() {
+        let v4 = [10, 1, 2, 3, 10, 0, 0, 1, 0x30, 0x39, 0x23, 0x84];
+        let headers = [b"PROXY TCP4 10.1.2.3 10.0.0.1 12345 9092\r\n".to_vec(), binary(0x21, 0x11, &v4)];
+        let mut seed = 0x5eed_u64;
+        let mut next = |below: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(seed >> 33).unwrap() % below
+        };
+        for turn in 0..400 {
+            let mut bytes = headers[turn % 2].clone();
+            for _ in 0..=next(3) {
+                let place = next(bytes.len());
+                match next(4) {
+                    0 => bytes[place] = u8::try_from(next(256)).unwrap(),
+                    1 => bytes.truncate(place + 1),
+                    2 => bytes.insert(place, u8::try_from(next(256)).unwrap()),
+                    _ => bytes.extend_from_within(place..),
+                }
+            }
+            let all = [&bytes[..], b"rest"].concat();
+            let (read, rest) =
+                tokio::time::timeout(Duration::from_secs(5), of(&all, 1 + next(all.len()))).await.unwrap();
+            if read.is_ok() {
+                assert!(all.ends_with(&rest), "{all:02x?}");
+            }
+        }
+    }
+
     #[test]
     fn a_header_is_told_by_its_first_byte_and_a_frame_is_none() {
         assert!(begins(b"P") && begins(b"\r") && begins(b"PROXY TCP4 ") && begins(BINARY));

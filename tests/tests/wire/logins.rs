@@ -3,7 +3,7 @@
 //!
 //! Skein logs all that it can here, and no log may have a secret in it: `Skein` looks when it ends.
 
-mod door;
+pub mod door;
 mod floods;
 mod nobody;
 mod proofs;

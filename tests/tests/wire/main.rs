@@ -3,6 +3,7 @@
 //! Each test has a fake cluster and a proxy of its own; `kit` needs no proxy.
 
 mod admin;
+mod attacks;
 mod broken;
 mod drain;
 mod freezes;
