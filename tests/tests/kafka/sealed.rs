@@ -2,7 +2,7 @@
 //! TLS and names through Skein, which logs in for its clients. The results are equal.
 //!
 //! CI has a sample; with `SKEIN_SEALED=all` it is every scenario of every family, bare and disguised, and with
-//! `SKEIN_SEALED=Java`, say, of one.
+//! `SKEIN_SEALED="Java classic"`, say, one.
 
 use anyhow::{Result, ensure};
 use skein_tests::{
@@ -30,7 +30,7 @@ fn cases() -> Vec<Case> {
         names.iter().flat_map(both).collect::<Vec<_>>()
     };
     let all = scenarios::ALL.iter().flat_map(of);
-    all.filter(|(family, ..)| wanted == "all" || wanted == format!("{family:?}")).collect()
+    all.filter(|(family, name, _)| wanted == "all" || format!("{family:?} {name}").starts_with(&wanted)).collect()
 }
 
 /// The cluster, and the proxies before it.
@@ -63,6 +63,9 @@ impl Sealed {
 fn what_clients_see_is_the_same_behind_tls_logins_and_names() -> Result<()> {
     let sealed = Sealed::start()?;
     let cases = cases();
-    ensure!(!cases.is_empty(), "SKEIN_SEALED is `all` or a family, such as `Java`");
+    ensure!(
+        !cases.is_empty(),
+        "SKEIN_SEALED is `all`, a family, such as `Java`, or one with a scenario, such as `Java classic`"
+    );
     all_are(cases, |case| sealed.is_the_same(case))
 }
