@@ -31,8 +31,13 @@ pub fn run(root: &Path) -> Result<ExitCode> {
         Stage::cargo("long wire", &["test", "--workspace", "--all-features", "--test", "wire"])
             .with("SKEIN_SOAK", "1000000")
             .with("SKEIN_FLOOD", "10000")
-            .with("SKEIN_TRIES", "150")
             .with("SKEIN_RELOADS", "500"),
+        Stage::cargo("times of logins", &["test", "--package", "skein-login", "--", "--ignored"]),
+        Stage::cargo(
+            "times of logins on the wire",
+            &["test", "--package", "skein-tests", "--test", "wire", "--", "time_tells", "--ignored"],
+        )
+        .with("SKEIN_TRIES", "150"),
     ];
     let chaos =
         || Stage::cargo("chaos", &["test", "--workspace", "--all-features", "--test", "kafka", "--", "loses_nothing"]);
