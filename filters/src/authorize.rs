@@ -46,6 +46,9 @@ use crate::filter::{Filter, FilterKind, Flow, Interest, Prepared};
 /// Whom a client without a login is, as in Kafka.
 pub const ANONYMOUS: &str = "ANONYMOUS";
 
+/// Topic ids whose names one request has asked for. Clients learn ids from Metadata, whose names are remembered as they pass: who
+/// names more that nobody has seen is no client.
+const MOST_ASKED: usize = 1024;
 /// Topic ids of one connection that are remembered together with what may be done.
 const MOST_IDS: usize = 1 << 16;
 
@@ -121,8 +124,10 @@ struct Judge {
     /// Whether topics with these ids may be written.
     writable: HashMap<Id, bool>,
     /// Ids whose names must be found out, and those for which that has been tried.
-    unknown: Vec<Id>,
+    unknown: HashSet<Id>,
     tried: HashSet<Id>,
+    /// Whether names have been asked for because of the request that is judged: what is unknown by then stays so.
+    has_asked: bool,
     /// The fetch session that this connection has; what it holds has been judged here.
     session: Option<i64>,
     /// The name that the topic id behind it belongs to. Set by a name in an answer, until the next one.
@@ -153,10 +158,10 @@ impl Judge {
         match self.names.get(&id) {
             Some(name) if self.may(operation, Resource::Topic, name.as_bytes()) => ById::Allowed,
             Some(_) => ById::Denied,
-            None if self.tried.contains(&id) => ById::Nameless,
+            None if self.has_asked || self.tried.contains(&id) => ById::Nameless,
             None => {
-                if self.unknown.len() < MOST_IDS && !self.unknown.contains(&id) {
-                    self.unknown.push(id);
+                if self.unknown.len() < MOST_ASKED {
+                    self.unknown.insert(id);
                 }
                 ById::Unknown
             }
@@ -215,7 +220,7 @@ impl Filter for Judge {
             self.tried.clear();
         }
         self.tried.extend(&unknown);
-        unknown
+        unknown.into_iter().collect()
     }
 
     fn learned(&mut self, id: Id, name: &str) {

@@ -127,8 +127,14 @@ struct Seen {
 }
 
 impl Judge {
-    /// Judges a request.
+    /// Judges a request. Names that it needs are asked for once: when it is looked at again, what is unknown stays so.
     pub(super) fn judge(&mut self, head: &Head, frame: &mut [u8]) -> Result<Flow, Malformed> {
+        let flow = self.judged(head, frame);
+        self.has_asked = matches!(flow, Ok(Flow::Learn));
+        flow
+    }
+
+    fn judged(&mut self, head: &Head, frame: &mut [u8]) -> Result<Flow, Malformed> {
         let layout = Table::get().layout(head.key, head.version, Direction::ToBroker);
         let (Some(facts), Some(layout)) = (apis::facts(head.key), layout) else { return Ok(Flow::Close) };
         let asked = Asked { facts, layout, version: head.version };
@@ -141,7 +147,7 @@ impl Judge {
         if let Some(code) = seen.whole {
             return self.refuse(head, asked, frame, code);
         }
-        if seen.unknown == Found::Some && !self.unknown.is_empty() {
+        if seen.unknown == Found::Some && !self.has_asked {
             return Ok(Flow::Learn);
         }
         if head.key == ApiKey::FETCH && seen.epoch > 0 {

@@ -5,7 +5,7 @@ use skein_protocol::messages::{
     FetchRequest, FetchResponse, MetadataRequest, MetadataResponse, ProduceRequest, ProduceResponse, fetch_request,
     metadata_response, produce_request, produce_response,
 };
-use skein_routing::engine::Move;
+use skein_routing::engine::{Move, Reason};
 
 use super::{story, text};
 use crate::kit::{LANE, framed};
@@ -132,4 +132,23 @@ fn metadata_that_passes_tells_what_ids_are_called() {
     assert_eq!(story.got().len(), 1);
     story.asks(ApiKey::FETCH, 17, &fetch(&[MINE]));
     assert_eq!(story.went::<FetchRequest>(ApiKey::FETCH, 17), fetch(&[MINE]));
+}
+
+#[test]
+fn however_many_unknown_ids_a_request_names_some_are_asked_for_once() {
+    let mut story = story();
+    let ids: Vec<String> = (1..=70_000_u128)
+        .map(|id| format!("{:032x}", id << 8))
+        .map(|hex| [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))
+        .collect();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let request = skein_protocol::messages::request(ApiKey::FETCH, 17, 7, "client", &fetch(&ids)).unwrap();
+    let mut asks = framed(&request);
+    assert_eq!(story.says(&mut asks), Move::Wait);
+    let question: MetadataRequest = story.went(ApiKey::METADATA, 12);
+    assert_eq!(question.topics.unwrap().len(), 1024);
+    story.replies(ApiKey::METADATA, 12, 0, &MetadataResponse::default());
+    // More than an answer is kept in mind for: it ends, which is what this is about.
+    assert_eq!(story.says(&mut asks), Move::Close(Reason::Forbidden { key: ApiKey::FETCH }));
+    assert!(story.reached(LANE).is_empty(), "nothing is asked a second time");
 }
