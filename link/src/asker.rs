@@ -152,7 +152,18 @@ impl Asker {
     /// # Errors
     /// [`Unreached`]: it does not, or none could be asked.
     pub async fn prove(&self) -> Result<(), Unreached> {
-        let (address, inspected) = self.round(Depth::Identity).await?;
+        // A refusal is an answer: the next broker is not asked whether it takes what this one does not.
+        let judge = |stream| async move {
+            match look(stream, Depth::Identity, self.speaker.as_deref()).await {
+                Err(why) if why.is_refusal() => Ok(Err(why)),
+                judged => judged.map(Ok),
+            }
+        };
+        let (address, judged) = dial::at_any(self.candidates(None), self.tls(), judge).await?;
+        let inspected = match judged {
+            Ok(inspected) => inspected,
+            Err(why) => return Err(Unreached::Address { address, why }),
+        };
         match other(&self.known(), &inspected.topology) {
             None => Ok(()),
             Some((known, found)) => Err(Unreached::Elsewhere { address, found, known }),

@@ -71,8 +71,7 @@ impl Unreached {
 impl Unreached {
     /// Whether a broker was there, and did not take the login.
     pub fn is_refusal(&self) -> bool {
-        let Self::Address { why, .. } = self else { return false };
-        matches!(why, Failure::NotTaken { .. } | Failure::LoginRefused { .. })
+        matches!(self, Self::Address { why, .. } if why.is_refusal())
     }
 }
 

@@ -169,6 +169,11 @@ impl Failure {
         }
     }
 
+    /// Whether the broker has said that it does not take the login.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::NotTaken { .. } | Self::LoginRefused { .. })
+    }
+
     /// If the other side has closed the connection, `meaning` is what that says.
     pub(crate) fn closed_means(self, meaning: Self) -> Self {
         let closed = [io::ErrorKind::UnexpectedEof, io::ErrorKind::ConnectionReset];

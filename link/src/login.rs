@@ -8,11 +8,15 @@ use skein_protocol::code::Code;
 use skein_protocol::ids::ApiKey;
 use skein_routing::apis::sasl;
 use skein_routing::topology::Offer;
+use tokio::time::timeout;
 
 use crate::ask::exchange;
 use crate::failure::Failure;
 use crate::speaker::Speaker;
 use crate::stream::Stream;
+
+/// How long it may take to have something to log in with: a token may have to be fetched.
+const CREDENTIAL: Duration = Duration::from_secs(10);
 
 /// A way to put a question to a broker: a stream of its own, or a lane of a session.
 pub trait Wire: Send {
@@ -43,7 +47,9 @@ pub(crate) fn version(offer: &Offer) -> Result<i16, Failure> {
 /// # Errors
 /// [`Failure`]: there is nothing to log in with, or the broker refuses it.
 pub async fn log_in(wire: &mut impl Wire, speaker: &Speaker, version: i16) -> Result<Option<Duration>, Failure> {
-    let credential = speaker.credential().await.map_err(Failure::NoCredential)?;
+    let credential = timeout(CREDENTIAL, speaker.credential()).await;
+    let late = || Err(format!("it was not to be had within {} s", CREDENTIAL.as_secs()));
+    let credential = credential.unwrap_or_else(|_| late()).map_err(Failure::NoCredential)?;
     let mechanism = credential.mechanism().name();
     let begun = Attempt::begin(&credential).map_err(|why| Failure::NoCredential(why.to_string()));
     drop(credential);

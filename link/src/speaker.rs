@@ -1,7 +1,5 @@
 //! As whom Skein speaks to a cluster: where what a login is made with comes from, each time anew.
 
-use std::sync::{Mutex, PoisonError};
-
 use skein_config::login::{self, Credentials, TokenFrom};
 use skein_login::{Credential, Hash, Mechanism};
 use skein_settings::{Secret, SecretSource};
@@ -16,8 +14,8 @@ use crate::tokens::{Grant, Shown, TokenOrigin, TokenSource};
 pub enum Speaker {
     /// One that the file declares.
     Declared(Declared),
-    /// A client, with what it logged in with last.
-    Client(Mutex<Credential>),
+    /// A client, with what it has shown.
+    Client(Credential),
 }
 
 /// One that the file declares.
@@ -38,25 +36,13 @@ impl Speaker {
         Self::Declared(Declared { credentials, grants })
     }
 
-    /// A client that logged in with this.
-    pub fn client(credential: Credential) -> Self {
-        Self::Client(Mutex::new(credential))
-    }
-
-    /// A client has logged in again, perhaps with something newer.
-    pub fn renew(&self, with: Credential) {
-        if let Self::Client(credential) = self {
-            *credential.lock().unwrap_or_else(PoisonError::into_inner) = with;
-        }
-    }
-
     /// What to log in with now. Files are read each time, so that a change of one holds for the next login.
     ///
     /// # Errors
     /// What could not be had, in words without secrets.
     pub async fn credential(&self) -> Result<Credential, String> {
         let declared = match self {
-            Self::Client(credential) => return Ok(credential.lock().unwrap_or_else(PoisonError::into_inner).clone()),
+            Self::Client(credential) => return Ok(credential.clone()),
             Self::Declared(declared) => declared,
         };
         match (&declared.credentials, &declared.grants) {
@@ -77,7 +63,7 @@ impl Speaker {
 /// configuration was loaded.
 fn grants(declared: &login::Endpoint) -> Option<TokenSource> {
     let trusted = tls::trusting(declared.ca.as_ref()).ok()?;
-    let endpoint = Endpoint::new(&declared.url, trusted).ok()?;
+    let endpoint = Endpoint::new(declared.url.get_ref(), trusted).ok()?;
     Some(TokenSource::start(TokenOrigin::Grant(Grant {
         endpoint,
         client_id: declared.client_id.clone(),

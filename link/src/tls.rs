@@ -30,6 +30,7 @@ pub use self::client::{ClientTls, trusting};
 pub use self::files::Files;
 pub use self::kept::{Look, Renewed};
 pub use self::server::{ServerTls, Shown};
+pub use skein_config::tls::NamedFile;
 
 /// All that a blueprint needs of TLS.
 #[derive(Default)]

@@ -21,6 +21,7 @@ use crate::gate::{self, Gates, Unusable};
 use crate::house::{Board, House, Settings};
 use crate::listen::{self, Port};
 use crate::meters::Meters;
+use crate::named;
 use crate::picture::Picture;
 use crate::renewals::Renewals;
 use crate::roll::Roll;
@@ -190,6 +191,10 @@ impl App {
             Part::Cluster(name) => !same(&self.declared.clusters, &declared.clusters, name),
             Part::VirtualCluster(name) => !same(&self.declared.virtual_clusters, &declared.virtual_clusters, name),
         };
+        let found = named::faults(&configuration.blueprint, is_new);
+        if !found.is_empty() {
+            return Err(NotServed::Faulty(configuration.faults(found)));
+        }
         let loaded = Material::load(&configuration.blueprint, &configuration.folder, is_new);
         let material = loaded.map_err(|faults| NotServed::Faulty(configuration.faults(faults)))?;
         material.warnings().iter().for_each(|what| OutOfDate { what }.emit());

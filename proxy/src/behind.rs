@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use skein_config::blueprint::Cluster;
-use skein_config::login::Clients;
+use skein_config::login::{Clients, Credentials};
 use skein_link::tls::ClientTls;
 use skein_link::{Asker, Known, Speaker};
 use skein_login::Credential;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::events::ClusterAsked;
 use crate::meters::{BrokerMeters, Kept, Meters, labels};
@@ -22,18 +22,26 @@ pub(crate) struct Behind {
     /// Asks as Skein itself, or as nobody.
     pub(crate) asker: Arc<Asker>,
     pub(crate) meters: Arc<BrokerMeters>,
-    /// Those who ask as somebody else, by principal, as long as a connection of that principal is there.
-    others: Mutex<BTreeMap<Arc<str>, Other>>,
-    all: Arc<Meters>,
+    /// Those who ask by an entry of `map`, by principal, as long as a connection of that principal is there.
+    mapped: Mutex<BTreeMap<Arc<str>, Weak<Asker>>>,
+    /// Those who ask with what clients have shown, as long as a connection that showed it is there.
+    passed: Mutex<Vec<Passed>>,
+    /// What clients show is judged so often at once: strangers must not make a cluster busy.
+    judging: Semaphore,
     _series: Kept,
 }
 
-/// One who asks as somebody else.
-struct Other {
+/// One who asks with what a client has shown. It is not shared by principal: two may have one name here, and be two at the
+/// cluster.
+struct Passed {
     asker: Weak<Asker>,
-    /// What the cluster has found to be right, and when. Set where the cluster judges.
-    proven: Option<(Credential, Instant)>,
+    shown: Credential,
+    /// When the cluster found it to be right.
+    when: Instant,
 }
+
+/// What clients show is judged by a cluster so often at once.
+const JUDGED_AT_ONCE: usize = 16;
 
 /// Why nobody can be spoken for.
 #[derive(Debug, thiserror::Error)]
@@ -60,21 +68,17 @@ impl Behind {
         let this = Self {
             meters: Arc::new(BrokerMeters::new(meters, &asker.cluster().name)),
             asker,
-            others: Mutex::default(),
-            all: Arc::clone(meters),
+            mapped: Mutex::default(),
+            passed: Mutex::default(),
+            judging: Semaphore::new(JUDGED_AT_ONCE),
             _series: series,
         };
-        this.watch(&this.asker);
+        tokio::spawn(tell_of_failures(this.name(), this.asker.watch(), Arc::clone(meters)));
         this
     }
 
     fn name(&self) -> Arc<str> {
         Arc::clone(&self.asker.cluster().name)
-    }
-
-    /// Has it told when a cluster cannot be asked.
-    fn watch(&self, asker: &Asker) {
-        tokio::spawn(tell_of_failures(self.name(), asker.watch(), Arc::clone(&self.all)));
     }
 
     /// Whether Skein can ask for itself who is there.
@@ -94,59 +98,50 @@ impl Behind {
         match (login.clients, mapped) {
             (Clients::Service, _) | (Clients::MapOrService, None) => Ok(Arc::clone(&self.asker)),
             (Clients::Map, None) => Err(Unspoken::Unmapped(self.name())),
-            (Clients::Map | Clients::MapOrService, Some(mapped)) => {
-                Ok(self.other(principal, || Speaker::declared(mapped.clone()), None))
-            }
+            (Clients::Map | Clients::MapOrService, Some(mapped)) => Ok(self.mapped_to(principal, mapped)),
             (Clients::PassOn, _) => match own {
-                Some(own) => self.passed_on(principal, own).await,
+                Some(own) => self.passed_on(own).await,
                 None => Err(Unspoken::NothingToPass(self.name())),
             },
         }
     }
 
-    /// Who asks for a principal by a login of its own; `proven`: one that the cluster has found to be right.
-    fn other(
-        &self, principal: &Arc<str>, speaker: impl FnOnce() -> Speaker, proven: Option<&Credential>,
-    ) -> Arc<Asker> {
-        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        others.retain(|_, other| other.asker.strong_count() > 0);
-        let known = others.get(principal).and_then(|other| other.asker.upgrade());
-        let asker = known.unwrap_or_else(|| {
-            let asker = self.asker.speaking_as(Arc::new(speaker()));
-            self.watch(&asker);
-            asker
-        });
-        if let (Some(proven), Some(speaker)) = (proven, asker.speaker()) {
-            speaker.renew(proven.clone());
+    /// Who asks for a principal by its entry of `map`.
+    fn mapped_to(&self, principal: &Arc<str>, login: &Credentials) -> Arc<Asker> {
+        let mut mapped = self.mapped.lock().unwrap_or_else(PoisonError::into_inner);
+        mapped.retain(|_, asker| asker.strong_count() > 0);
+        if let Some(asker) = mapped.get(principal).and_then(Weak::upgrade) {
+            return asker;
         }
-        let proven = proven.map(|proven| (proven.clone(), Instant::now()));
-        others.insert(Arc::clone(principal), Other { asker: Arc::downgrade(&asker), proven });
+        let asker = self.asker.speaking_as(Arc::new(Speaker::declared(login.clone())));
+        mapped.insert(Arc::clone(principal), Arc::downgrade(&asker));
         asker
     }
 
     /// Has the cluster judge what a client showed of itself.
-    async fn passed_on(&self, principal: &Arc<str>, own: &Credential) -> Result<Arc<Asker>, Unspoken> {
-        if let Some(asker) = self.proven(principal, own) {
+    async fn passed_on(&self, own: &Credential) -> Result<Arc<Asker>, Unspoken> {
+        if let Some(asker) = self.proven(own) {
             return Ok(asker);
         }
-        // By itself: until the cluster has taken it, it stands for nobody.
-        let candidate = self.asker.speaking_as(Arc::new(Speaker::client(own.clone())));
-        if let Err(why) = candidate.prove().await {
+        let asker = self.asker.speaking_as(Arc::new(Speaker::Client(own.clone())));
+        let turn = self.judging.acquire().await;
+        let judged = asker.prove().await;
+        drop(turn);
+        if let Err(why) = judged {
             let (name, words) = (self.name(), why.to_string());
-            return Err(if why.is_refusal() {
-                Unspoken::Refused(name, words)
-            } else {
-                Unspoken::Unreached(name, words)
-            });
+            let refused = why.is_refusal();
+            return Err(if refused { Unspoken::Refused(name, words) } else { Unspoken::Unreached(name, words) });
         }
-        Ok(self.other(principal, || Speaker::client(own.clone()), Some(own)))
+        let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
+        passed.retain(|passed| passed.asker.strong_count() > 0);
+        passed.push(Passed { asker: Arc::downgrade(&asker), shown: own.clone(), when: Instant::now() });
+        Ok(asker)
     }
 
-    fn proven(&self, principal: &Arc<str>, own: &Credential) -> Option<Arc<Asker>> {
-        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        let other = others.get(principal)?;
-        let (proven, when) = other.proven.as_ref()?;
-        (proven == own && when.elapsed() < PROVEN).then(|| other.asker.upgrade()).flatten()
+    fn proven(&self, own: &Credential) -> Option<Arc<Asker>> {
+        let passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = passed.iter().filter(|passed| passed.when.elapsed() < PROVEN);
+        fresh.filter(|passed| passed.shown == *own).find_map(|passed| passed.asker.upgrade())
     }
 
     /// Puts the health of its brokers into the metrics.

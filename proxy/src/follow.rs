@@ -47,7 +47,7 @@ impl Followed {
         let (sender, receiver) = watch::channel(Arc::new(current));
         tokio::spawn(async move {
             let (this, mut known) = (Arc::new(self), bytes);
-            let mut told = None;
+            let (mut told, mut before) = (None, None);
             loop {
                 tokio::select! {
                     () = tokio::time::sleep(LOOK) => {}
@@ -55,6 +55,12 @@ impl Followed {
                 }
                 let looked = Arc::clone(&this);
                 let Ok(read) = tokio::task::spawn_blocking(move || looked.read(parse)).await else { continue };
+                // Two looks that agree: somebody may be writing just now.
+                let seen = read.as_ref().map(|(_, bytes)| bytes.clone()).map_err(Clone::clone);
+                let is_settled = before.replace(seen.clone()) == Some(seen);
+                if !is_settled {
+                    continue;
+                }
                 let failure = match read {
                     Ok((parsed, bytes)) if bytes != known => {
                         known = bytes;

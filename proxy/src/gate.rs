@@ -1,5 +1,6 @@
 //! Where clients of a listener log in: whom it lets in follows the files that it was made from, as they change.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -64,6 +65,14 @@ fn keys(tokens: &declared::Tokens) -> Result<KeySource, (&'static str, String)> 
         }
     };
     Ok(KeySource::start(origin))
+}
+
+/// The users of a file, read once.
+///
+/// # Errors
+/// It cannot be read, or has a fault.
+pub(crate) fn users_in(path: &Path) -> Result<Users, String> {
+    Followed { path: path.to_owned(), most: MOST_USERS_BYTES }.read(users).map(|(users, _)| users)
 }
 
 fn users(file: &[u8]) -> Result<Users, String> {

@@ -30,6 +30,7 @@ mod house;
 mod listen;
 pub mod live;
 pub mod meters;
+mod named;
 mod outbox;
 pub mod picture;
 mod pool;

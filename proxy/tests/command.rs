@@ -169,3 +169,38 @@ fn a_password_is_no_argument() {
     let manual = text(&skein(&["man"]).stdout);
     assert!(manual.contains("SKEIN USER ADD") && manual.contains("iterations"));
 }
+
+#[test]
+fn what_logins_need_is_looked_at_when_a_file_is_checked() {
+    let file = "\
+[clusters.one]
+bootstrap = [\"kafka:9092\"]
+nodes = \"1\"
+
+[clusters.one.login]
+mechanism = \"OAUTHBEARER\"
+token-endpoint = \"https://id.example.com/token\"
+token-endpoint-ca = \"nowhere.pem\"
+client-id = \"skein\"
+client-secret = \"file:secret\"
+
+[virtual-clusters.main]
+id = \"main-1\"
+target.cluster = \"one\"
+
+[virtual-clusters.main.listeners.plain]
+bind = \"127.0.0.1:9092\"
+advertise = \"localhost\"
+ports = \"9101\"
+login = { mechanisms = [\"SCRAM-SHA-512\"], users = \"nobody.toml\" }
+";
+    let path = std::env::temp_dir().join(format!("skein-logins-{}.toml", std::process::id()));
+    std::fs::write(&path, file).unwrap();
+    let checked = skein(&["check", path.to_str().unwrap()]);
+    std::fs::remove_file(&path).unwrap();
+    let said = String::from_utf8(checked.stderr).unwrap();
+    assert_eq!(checked.status.code(), Some(1), "{said}");
+    for wanted in ["nowhere.pem cannot be read", "nobody.toml cannot be read", "2 faults in"] {
+        assert!(said.contains(wanted), "{said}");
+    }
+}

@@ -62,7 +62,7 @@ pub enum TokenFrom {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     /// Its address.
-    pub url: String,
+    pub url: Spanned<String>,
     /// Whose certificates are trusted there; `None`: the roots of the system.
     pub ca: Option<Spanned<PathBuf>>,
     /// Who asks.
@@ -252,7 +252,7 @@ impl Given {
             return Some(Credentials::Token(TokenFrom::Secret(token.into_inner())));
         }
         Some(Credentials::Token(TokenFrom::Endpoint(Endpoint {
-            url: self.endpoint?.into_inner(),
+            url: self.endpoint?,
             ca: self.ca,
             client_id: self.client_id?.into_inner(),
             client_secret: self.client_secret?.into_inner(),

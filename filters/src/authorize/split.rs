@@ -81,6 +81,8 @@ impl Judge {
                     if self.is_enough(asked) { Verdict::Allowed } else { self.on(operation, Resource::Topic, name) };
                 Some(if self.may_ask(asked, name) { verdict.or_dropped(fact) } else { refused(Resource::Topic) })
             }
+            // What a member has the broker gave it; a topic that is gone since must not end the member.
+            (Meaning::TopicId, _) if asked.facts.key == ApiKey::CONSUMER_GROUP_HEARTBEAT => None,
             (Meaning::TopicId, Value::Id(id)) if id != NONE => {
                 let operation = asked.facts.asks(Resource::Topic)?;
                 Some(self.verdict_by_id(asked, operation, id).or_dropped(fact))

@@ -14,13 +14,21 @@ use super::wrong::Wrong;
 use super::{Drawing, Report, status};
 use crate::explain::Question;
 use crate::live::{self, Weight};
+use crate::named;
 use crate::picture::Picture;
 
-/// A file, and what it names of TLS, whatever it is needed for.
+/// A file, and what it names of TLS, whatever it is needed for. What logins need is looked at, too.
 fn with_files(file: PathBuf, kinds: &Registry) -> Result<(Blueprint, Material), Wrong> {
     let (_, configuration) = File::read(file, kinds)?;
     let loaded = Material::load(&configuration.blueprint, &configuration.folder, |_| true);
-    let material = loaded.map_err(|faults| configuration.faults(faults))?;
+    let mut found = named::faults(&configuration.blueprint, |_| true);
+    let material = loaded.unwrap_or_else(|faults| {
+        found.extend(faults);
+        Material::default()
+    });
+    if !found.is_empty() {
+        return Err(configuration.faults(found).into());
+    }
     Ok((configuration.blueprint, material))
 }
 

@@ -27,6 +27,8 @@ pub(crate) enum Outcome<'a> {
     Refused(&'a Why),
     /// Whoever has to be asked did not answer.
     NotJudged,
+    /// It is good, and another principal's than the one before on this connection.
+    OtherPrincipal,
     /// It is good, and nobody speaks for the principal at a cluster.
     Unspoken(&'a Unspoken),
 }
@@ -50,6 +52,7 @@ impl LoginEnded<'_> {
             Outcome::Done => "done",
             Outcome::NotOffered(_) => "not_offered",
             Outcome::NotJudged => "not_judged",
+            Outcome::OtherPrincipal => "other_principal",
             Outcome::Refused(why) => why.word(),
             Outcome::Unspoken(Unspoken::Unmapped(_)) => "unmapped",
             Outcome::Unspoken(Unspoken::NothingToPass(_)) => "nothing_to_pass",
@@ -67,6 +70,7 @@ impl LoginEnded<'_> {
                 return;
             }
             Outcome::NotOffered(name) => format!("the mechanism {} is not offered", shortened(name)),
+            Outcome::OtherPrincipal => "a login that is repeated must be that of the same principal".to_owned(),
             Outcome::NotJudged => "the keys that would judge it could not be had".to_owned(),
             Outcome::Refused(why) => why.to_string(),
             Outcome::Unspoken(why) => why.to_string(),

@@ -136,7 +136,9 @@ impl Session {
         if let Some(slot) = self.lanes.get_mut(usize::from(id.0)) {
             let held = self.house.descriptors.hold();
             let mut peer = Peer::new(stream, held, Arc::clone(&behind.meters.side), Some(link));
-            peer.login = login;
+            if let Some(login) = login {
+                peer.logged_in(login, self.now);
+            }
             *slot = Some(peer);
         }
         self.engine.lane_renewed(self.now, id, login.and_then(|login| renews(login, self.now)));

@@ -145,12 +145,18 @@ impl Session {
 
     fn logged_in(&mut self, mechanism: Mechanism, token: Bytes, logged_in: &LoggedIn, askers: Askers) -> Verdict {
         let principal = Arc::clone(&logged_in.principal);
-        let is_first = self.engine.client().principal.is_none();
-        if is_first {
+        let before = self.engine.client().principal.as_ref();
+        if before.is_some_and(|before| *before != principal) {
+            // The engine refuses it.
+            self.login_ended(Some(mechanism), Some(&principal), Outcome::OtherPrincipal);
+        } else {
+            // Also if it has logged in again: what it has shown now may be newer.
             self.speak_as(askers);
+            self.login_ended(Some(mechanism), Some(&principal), Outcome::Done);
         }
-        self.login_ended(Some(mechanism), Some(&principal), Outcome::Done);
         let lifetime = logged_in.expires.map(|ends| ends.duration_since(SystemTime::now()).unwrap_or_default());
+        // On the wire nothing stands for "for ever".
+        let lifetime = lifetime.map(|lifetime| lifetime.max(Duration::from_millis(1)));
         Verdict::LoggedIn { token, principal, lifetime }
     }
 

@@ -34,6 +34,8 @@ pub(super) struct Peer {
     meters: Arc<SideMeters>,
     /// The login of ours on it. Of a broker only.
     pub(super) login: Option<LoggedIn>,
+    /// When that is over; `None`: never.
+    pub(super) login_ends: Option<Instant>,
     /// Of a broker only.
     pub(super) link: Option<OpenLink>,
     _descriptor: Held,
@@ -50,9 +52,16 @@ impl Peer {
             deaf: None,
             meters,
             login: None,
+            login_ends: None,
             link,
             _descriptor: held,
         }
+    }
+
+    /// Skein has logged in on it.
+    pub(super) fn logged_in(&mut self, login: LoggedIn, now: Instant) {
+        self.login = Some(login);
+        self.login_ends = login.lifetime.and_then(|lifetime| now.checked_add(lifetime));
     }
 
     /// Puts bytes out.

@@ -12,16 +12,15 @@ use skein_link::login::{Wire, log_in};
 use skein_link::{Failure, Speaker};
 use skein_routing::engine::LaneId;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::time::timeout;
 
 use super::Session;
-use super::peer::Moved;
+use super::peer::{Moved, Peer};
 use crate::events::LinkLoss;
 
 /// How much of its lifetime a login is used for: the rest is for making the next one, and not all are made at once.
 const USED: std::ops::Range<f64> = 0.75..0.9;
-/// How long it may take to make one.
-const ALL: Duration = Duration::from_secs(10);
+/// When it is tried again to make one that nothing was there to make it with, as long as the last one holds.
+const AGAIN: Duration = Duration::from_millis(500);
 
 /// When a login that is made now is to be renewed.
 pub(super) fn renews(login: LoggedIn, now: Instant) -> Option<Instant> {
@@ -33,6 +32,8 @@ pub(super) fn renews(login: LoggedIn, now: Instant) -> Option<Instant> {
 pub(super) struct Renewal {
     lane: LaneId,
     version: i16,
+    /// Whether the broker has heard of it.
+    has_begun: bool,
     /// What is to be said on the lane.
     says: UnboundedReceiver<Bytes>,
     /// What was answered there.
@@ -58,9 +59,9 @@ impl Renewal {
     fn begin(lane: LaneId, speaker: Arc<Speaker>, version: i16) -> Self {
         let ((to_lane, says), (hears, from_lane)) = (unbounded_channel(), unbounded_channel());
         let mut wire = LaneWire { says: to_lane, hears: from_lane };
-        let ends =
-            async move { timeout(ALL, log_in(&mut wire, &speaker, version)).await.unwrap_or(Err(Failure::Late)) };
-        Self { lane, version, says, hears, ends: Box::pin(ends) }
+        // Each step has its time from when it is first in line, behind what was asked before; the engine sees to that.
+        let ends = async move { log_in(&mut wire, &speaker, version).await };
+        Self { lane, version, has_begun: false, says, hears, ends: Box::pin(ends) }
     }
 }
 
@@ -96,6 +97,7 @@ impl Session {
             let lane = renewal.lane;
             let ended = renewal.ends.as_mut().poll(cx);
             while let Ok(frame) = renewal.says.try_recv() {
+                renewal.has_begun = true;
                 self.engine.lane_says(self.now, lane, &frame);
                 moved = Moved::Yes;
             }
@@ -104,11 +106,20 @@ impl Session {
                 continue;
             };
             moved = Moved::Yes;
-            let Renewal { version, .. } = self.renewals.swap_remove(index);
+            let Renewal { version, has_begun, .. } = self.renewals.swap_remove(index);
+            let now = self.now;
+            let holds = |peer: &Peer| peer.login_ends.is_some_and(|ends| ends > now + AGAIN);
             match ended {
                 Ok(lifetime) => {
                     let login = LoggedIn { version, lifetime };
-                    self.engine.lane_renewed(self.now, lane, renews(login, self.now));
+                    if let Some(peer) = self.lane(lane) {
+                        peer.logged_in(login, now);
+                    }
+                    self.engine.lane_renewed(now, lane, renews(login, now));
+                }
+                // What was asked before need not be lost because a secret is missing for a moment.
+                Err(_) if !has_begun && self.lane(lane).is_some_and(|peer| holds(peer)) => {
+                    self.engine.lane_renewed(now, lane, Some(now + AGAIN));
                 }
                 Err(why) => self.lose(lane, &LinkLoss::NotRenewed(&why)),
             }
