@@ -46,8 +46,12 @@ pub fn run(root: &Path) -> Result<ExitCode> {
             .with("SKEIN_WATCHED", "600"),
     );
     let kafka = ["test", "--workspace", "--all-features", "--test", "kafka", "--"];
+    stages.push(Stage::cargo("ways in without a proxy", &[&kafka[..], &["secured", "--include-ignored"]].concat()));
     stages.push(Stage::cargo("rules", &[&kafka[..], &["authorize::others", "--ignored"]].concat()));
-    stages.push(Stage::cargo("expiring logins", &[&kafka[..], &["logins_expire"]].concat()).with("SKEIN_LOGINS", "60"));
+    stages.push(
+        Stage::cargo("expiring logins", &[&kafka[..], &["logins_expire", "--include-ignored"]].concat())
+            .with("SKEIN_LOGINS", "60"),
+    );
     stages.push(Stage::cargo("every way in", &[&kafka[..], &["fronted"]].concat()).with("SKEIN_WAYS", "all"));
     stages.push(Stage::cargo("behind logins", &[&kafka[..], &["sealed"]].concat()).with("SKEIN_SEALED", "all"));
     stages.push(Stage::cargo("rotation", &[&kafka[..], &["rotated"]].concat()).with("SKEIN_ROTATIONS", "20"));

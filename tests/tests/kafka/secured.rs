@@ -109,11 +109,13 @@ macro_rules! families {
             use super::*;
 
             #[test]
+            #[ignore = "long, and says nothing of the proxy: `cargo xtask soak` runs it"]
             fn lets_alice_in() -> Result<()> {
                 lets_in(Family::$family, $value)
             }
 
             #[test]
+            #[ignore = "long, and says nothing of the proxy: `cargo xtask soak` runs it"]
             fn refuses_what_is_wrong() -> Result<()> {
                 refuses(Family::$family, $value)
             }
@@ -185,6 +187,7 @@ const STAYING: [(Family, Way); 6] = [
 ];
 
 #[test]
+#[ignore = "long, and says nothing of the proxy: `cargo xtask soak` runs it"]
 fn nobody_notices_that_logins_end_and_keys_change() -> Result<()> {
     // Clients log in again when nine tenths of it have passed or less; what is left has to be enough for a busy machine.
     let lifetime = Duration::from_secs(10);
