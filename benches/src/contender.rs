@@ -1,7 +1,8 @@
 //! The processes that are measured: relays and Skein.
 
 use crate::broker::Broker;
-use crate::loader;
+use crate::loader::{self, Entry};
+use crate::tls::Identity;
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -28,6 +29,10 @@ pub enum Contender {
     Control,
     /// Skein.
     Skein,
+    /// The plain relay, with TLS towards the loader.
+    RelayTls,
+    /// Skein, with TLS towards the loader.
+    SkeinTls,
 }
 
 impl Contender {
@@ -38,7 +43,14 @@ impl Contender {
             Self::Relay => "relay",
             Self::Control => "control",
             Self::Skein => "Skein",
+            Self::RelayTls => "relay TLS",
+            Self::SkeinTls => "Skein TLS",
         }
+    }
+
+    /// Whether the loader is to speak TLS to it.
+    pub fn has_tls(self) -> bool {
+        matches!(self, Self::RelayTls | Self::SkeinTls)
     }
 }
 
@@ -95,6 +107,7 @@ pub struct Launcher {
     relay: PathBuf,
     skein: PathBuf,
     pinning: Pinning,
+    identity: Identity,
     /// For configurations and logs; removed at the end.
     directory: PathBuf,
 }
@@ -106,12 +119,13 @@ impl Launcher {
     /// If a binary is missing or the broker cannot listen.
     pub fn new(relay: PathBuf, skein: PathBuf, wanted: &[Contender], pinning: Pinning) -> Result<Self> {
         ensure!(relay.is_file(), "the relay is not at {}: build the package skein-benches", relay.display());
-        let missing = wanted.contains(&Contender::Skein) && !skein.is_file();
+        let of_skein = |contender: &Contender| matches!(contender, Contender::Skein | Contender::SkeinTls);
+        let missing = wanted.iter().any(of_skein) && !skein.is_file();
         ensure!(!missing, "Skein is not at {}: build it in the same profile, or use --skein", skein.display());
         let directory = std::env::temp_dir().join(format!("skein-compare-{}", std::process::id()));
         fs::create_dir_all(&directory)?;
-        let broker = Broker::new();
-        Ok(Self { own: broker.listen(None)?, broker, relay, skein, pinning, directory })
+        let (broker, identity) = (Broker::new(), Identity::new(&directory)?);
+        Ok(Self { own: broker.listen(None)?, broker, relay, skein, pinning, identity, directory })
     }
 
     /// Starts a process and waits until it accepts at its bootstrap address. `None` for `Direct`.
@@ -128,16 +142,18 @@ impl Launcher {
     }
 
     /// Where a client of `process` bootstraps; of the broker itself if there is none.
-    pub fn bootstrap(&self, process: Option<&Process>) -> SocketAddr {
-        process.map_or(self.own, |process| process.bootstrap)
+    pub fn bootstrap(&self, process: Option<&Process>) -> Entry {
+        process.map_or(Entry { address: self.own, tls: None }, |process| process.bootstrap.clone())
     }
 
     fn attempt(&self, contender: Contender) -> Result<Option<Process>> {
-        let (bootstrap, mut command) = match contender {
+        let (address, mut command) = match contender {
             Contender::Direct => return Ok(None),
-            Contender::Relay | Contender::Control => self.relay()?,
-            Contender::Skein => self.skein()?,
+            Contender::Relay | Contender::Control | Contender::RelayTls => self.relay(contender)?,
+            Contender::Skein | Contender::SkeinTls => self.skein(contender)?,
         };
+        let tls = contender.has_tls().then(|| self.identity.client()).transpose()?;
+        let bootstrap = Entry { address, tls };
         let log = self.directory.join(format!("{}.log", contender.name()));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(fs::File::create(&log)?);
         let began = Instant::now();
@@ -149,18 +165,22 @@ impl Launcher {
         Ok(Some(process))
     }
 
-    fn relay(&self) -> Result<(SocketAddr, Command)> {
+    fn relay(&self, contender: Contender) -> Result<(SocketAddr, Command)> {
         let listen = SocketAddr::from(([127, 0, 0, 1], free_ports(1)?));
         let target = self.broker.listen(Some(listen))?;
         let mut command = self.pinning.command(&self.relay);
+        if contender.has_tls() {
+            command.arg("--tls").args([&self.identity.certificate, &self.identity.key]);
+        }
         command.arg(format!("{listen}={target}"));
         Ok((listen, command))
     }
 
-    fn skein(&self) -> Result<(SocketAddr, Command)> {
+    fn skein(&self, contender: Contender) -> Result<(SocketAddr, Command)> {
         let port = free_ports(3)?;
-        let file = self.directory.join("skein.toml");
-        fs::write(&file, configuration(self.own, port))?;
+        let file = self.directory.join(format!("{}.toml", contender.name()));
+        let tls = contender.has_tls().then_some(&self.identity);
+        fs::write(&file, configuration(self.own, port, tls))?;
         let mut command = self.pinning.command(&self.skein);
         command.arg("run").arg(&file);
         Ok((SocketAddr::from(([127, 0, 0, 1], port)), command))
@@ -174,8 +194,11 @@ impl Drop for Launcher {
     }
 }
 
-/// Skein's configuration: one cluster with one node, one plain listener on `port` and the two behind it.
-fn configuration(broker: SocketAddr, port: u16) -> String {
+/// Skein's configuration: one cluster with one node, one listener on `port` and the two behind it.
+fn configuration(broker: SocketAddr, port: u16, tls: Option<&Identity>) -> String {
+    let tls =
+        tls.map(|Identity { certificate, key, .. }| format!("tls.certificate = {certificate:?}\ntls.key = {key:?}\n"));
+    let tls = tls.unwrap_or_default();
     format!(
         r#"[clusters.one]
 bootstrap = ["{broker}"]
@@ -185,12 +208,12 @@ nodes = "1"
 id = "bench"
 target.cluster = "one"
 
-[virtual-clusters.bench.listeners.plain]
+[virtual-clusters.bench.listeners.clients]
 bind = "127.0.0.1:{port}"
 advertise = "127.0.0.1"
 ports = "{}-{}"
 login = "none"
-"#,
+{tls}"#,
         port + 1,
         port + 2
     )
@@ -219,7 +242,7 @@ fn end_of(log: &Path) -> String {
 #[derive(Debug)]
 pub struct Process {
     child: Child,
-    bootstrap: SocketAddr,
+    bootstrap: Entry,
     /// From before its start to the first connection that was accepted.
     pub accepts_after: Duration,
     /// From before its start to the first Metadata answer.
@@ -235,16 +258,17 @@ impl Process {
     /// Waits until the process serves, and checks that a client stays on it: were it shown the broker's own address, the
     /// load would go past the contender, which would win without having done anything.
     fn wait(&mut self, began: Instant, broker: SocketAddr) -> Result<()> {
-        while let Err(error) = TcpStream::connect(self.bootstrap) {
+        let address = self.bootstrap.address;
+        while let Err(error) = TcpStream::connect(address) {
             self.still_alive()?;
-            ensure!(began.elapsed() < PATIENCE, "does not accept at {}: {error}", self.bootstrap);
+            ensure!(began.elapsed() < PATIENCE, "does not accept at {address}: {error}");
             thread::sleep(POLL);
         }
         self.accepts_after = began.elapsed();
         let greeted = loop {
-            match loader::greet(self.bootstrap) {
+            match loader::greet(&self.bootstrap) {
                 Ok(greeted) => break greeted,
-                Err(error) if began.elapsed() > PATIENCE => bail!("does not serve at {}: {error:#}", self.bootstrap),
+                Err(error) if began.elapsed() > PATIENCE => bail!("does not serve at {address}: {error:#}"),
                 Err(_) => self.still_alive()?,
             }
             thread::sleep(POLL);

@@ -1,10 +1,9 @@
 //! Readiness and memory of a contender, each in a process that was started for it.
 
 use crate::contender::{Contender, Launcher, Process};
-use crate::loader::{self, Case, Greeted, Kind};
+use crate::loader::{self, Case, Entry, Greeted, Kind};
 use crate::meter;
 use anyhow::{Context, Result, anyhow};
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -60,22 +59,22 @@ pub fn measure(launcher: &Launcher, contender: Contender, plan: Plan) -> Result<
     let process = start()?;
     thread::sleep(REST);
     let idle = meter::resident(process.pid())?;
-    let (per_bootstrap, per_node) = connections(&process, launcher.bootstrap(Some(&process)), plan.connections)?;
+    let (per_bootstrap, per_node) = connections(&process, &launcher.bootstrap(Some(&process)), plan.connections)?;
     drop(process);
     let process = start()?;
     thread::sleep(REST);
-    let large = large(&process, launcher.bootstrap(Some(&process)))?;
+    let large = large(&process, &launcher.bootstrap(Some(&process)))?;
     Ok(Footprint { contender, accepts, serves, idle, per_bootstrap, per_node, large })
 }
 
 /// KiB for each of `count` idle connections on the bootstrap address, then on the node's.
-fn connections(process: &Process, bootstrap: SocketAddr, count: usize) -> Result<(f64, f64)> {
-    let node = loader::greet(bootstrap)?.learnt.leader;
+fn connections(process: &Process, bootstrap: &Entry, count: usize) -> Result<(f64, f64)> {
+    let node = Entry { address: loader::greet(bootstrap)?.learnt.leader, tls: bootstrap.tls.clone() };
     let before = meter::resident(process.pid())?;
     let at_bootstrap = open(bootstrap, count)?;
     thread::sleep(REST);
     let between = meter::resident(process.pid())?;
-    let at_node = open(node, count)?;
+    let at_node = open(&node, count)?;
     thread::sleep(REST);
     let after = meter::resident(process.pid())?;
     drop((at_bootstrap, at_node));
@@ -83,13 +82,13 @@ fn connections(process: &Process, bootstrap: SocketAddr, count: usize) -> Result
     Ok((each(before, between), each(between, after)))
 }
 
-fn open(address: SocketAddr, count: usize) -> Result<Vec<Greeted>> {
-    let one = |index| loader::greet(address).with_context(|| format!("idle connection {index}"));
+fn open(entry: &Entry, count: usize) -> Result<Vec<Greeted>> {
+    let one = |index| loader::greet(entry).with_context(|| format!("idle connection {index}"));
     (1..=count).map(one).collect()
 }
 
 /// KiB resident before one answer of `LARGE` bytes, and the growth to the peak while it passed.
-fn large(process: &Process, bootstrap: SocketAddr) -> Result<(u64, u64)> {
+fn large(process: &Process, bootstrap: &Entry) -> Result<(u64, u64)> {
     let pid = process.pid();
     let case = Case { name: "large", kind: Kind::Fetch, records: LARGE, connections: 1, depth: 1, bytes: LARGE };
     let prepared = loader::prepare(bootstrap, &case)?;

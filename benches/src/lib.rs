@@ -4,7 +4,9 @@
 //!             ┌────────────────── direct ──────────────────┐
 //!  loader ────┼──── relay   (own process, the yardstick) ──┼──── synthetic broker
 //!  threads    ├──── control (a second relay: the noise) ───┤     threads
-//!             └──── Skein   (own process) ─────────────────┘
+//!             ├──── Skein   (own process) ─────────────────┤
+//!             ├─TLS─ relay  (own process) ─────────────────┤
+//!             └─TLS─ Skein  (own process) ─────────────────┘
 //! ```
 //!
 //! The loader and the broker are threads of the driver, `compare`; each contender is a process of its own, and only
@@ -14,7 +16,9 @@
 //! 1. The loader and the broker are made of threads that block, prebuilt frames and vectored writes; they find frames
 //!    by their length prefix and look at nothing more than they need to check and to answer.
 //! 2. A GB is 10⁹ bytes of record batches; the frames around them are not counted.
-//! 3. Every answer's correlation id and length are checked; a wrong one ends the run.
+//! 3. What TLS towards clients adds is the difference to the same contender without; what is reported of it is *what it adds
+//!    to Skein ÷ what it adds to the relay*, round by round. The cases of small requests go without.
+//! 4. Every answer's correlation id and length are checked; a wrong one ends the run.
 
 pub mod batch;
 pub mod broker;
@@ -26,4 +30,6 @@ pub mod messages;
 pub mod meter;
 pub mod report;
 pub mod rounds;
+pub mod stream;
+pub mod tls;
 pub mod wire;

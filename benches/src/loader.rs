@@ -6,6 +6,8 @@
 
 use crate::framing::{Frame, Outbox, Skimmer};
 use crate::messages::{self, Learnt, PARTITIONS, REQUEST_CORRELATION, TopicId};
+use crate::stream::Stream;
+use crate::tls::Client;
 use anyhow::{Context, Result, ensure};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Barrier};
@@ -58,24 +60,38 @@ impl Case {
     }
 }
 
+/// How a client comes in.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Where.
+    pub address: SocketAddr,
+    /// Under TLS, if set.
+    pub tls: Option<Client>,
+}
+
 /// A connection that has done what a client does first: ApiVersions and Metadata.
 #[derive(Debug)]
 pub struct Greeted {
-    stream: TcpStream,
+    stream: Stream,
     skimmer: Skimmer,
     /// What Metadata said.
     pub learnt: Learnt,
 }
 
-/// Connects to `address`, asks ApiVersions and Metadata.
+/// Connects to `entry`, shakes hands if there is TLS, asks ApiVersions and Metadata.
 ///
 /// # Errors
 /// If the peer cannot be reached, answers wrongly, or stands still for `STALL`.
-pub fn greet(address: SocketAddr) -> Result<Greeted> {
-    let mut stream = TcpStream::connect(address).with_context(|| format!("cannot connect to {address}"))?;
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(STALL))?;
-    stream.set_write_timeout(Some(STALL))?;
+pub fn greet(entry: &Entry) -> Result<Greeted> {
+    let Entry { address, tls } = entry;
+    let socket = TcpStream::connect(address).with_context(|| format!("cannot connect to {address}"))?;
+    socket.set_nodelay(true)?;
+    socket.set_read_timeout(Some(STALL))?;
+    socket.set_write_timeout(Some(STALL))?;
+    let mut stream = match tls {
+        Some(tls) => tls.shake_hands(socket)?,
+        None => Stream::Plain(socket),
+    };
     let mut skimmer = Skimmer::default();
     let versions = ask(&mut stream, &mut skimmer, &messages::api_versions_request(-2))?;
     messages::check_api_versions(&versions)?;
@@ -85,7 +101,7 @@ pub fn greet(address: SocketAddr) -> Result<Greeted> {
 }
 
 /// Sends one request and gives its answer, which must fit what a skimmer keeps.
-fn ask(stream: &mut TcpStream, skimmer: &mut Skimmer, request: &[u8]) -> Result<Vec<u8>> {
+fn ask(stream: &mut Stream, skimmer: &mut Skimmer, request: &[u8]) -> Result<Vec<u8>> {
     let mut outbox = Outbox::default();
     outbox.copy(request);
     outbox.flush(stream)?;
@@ -112,14 +128,15 @@ pub struct Prepared {
 ///
 /// # Errors
 /// As `greet`; and if `records` does not make a batch.
-pub fn prepare(bootstrap: SocketAddr, case: &Case) -> Result<Prepared> {
+pub fn prepare(bootstrap: &Entry, case: &Case) -> Result<Prepared> {
     let first = greet(bootstrap).context("at the bootstrap address")?;
+    let node = Entry { address: first.learnt.leader, tls: bootstrap.tls.clone() };
     let records = match case.kind {
         Kind::Produce => messages::records(case.records)?,
         Kind::Fetch => Arc::default(),
     };
     let lanes = (0..PARTITIONS).cycle().take(case.connections).map(|partition| {
-        let greeted = greet(first.learnt.leader).context("at the node's address")?;
+        let greeted = greet(&node).context("at the node's address")?;
         Ok(Lane::new(greeted, case, partition, Arc::clone(&records)))
     });
     Ok(Prepared { case: *case, lanes: lanes.collect::<Result<_>>()?, _bootstrap: first })
@@ -158,7 +175,7 @@ impl Prepared {
 /// One connection's work.
 #[derive(Debug)]
 struct Lane {
-    stream: TcpStream,
+    stream: Stream,
     skimmer: Skimmer,
     outbox: Outbox,
     /// The request frame up to its records; the correlation id is put in before each use.

@@ -4,6 +4,7 @@ use crate::contender::Contender;
 use crate::footprint::{Footprint, LARGE};
 use crate::loader::Kind;
 use crate::rounds::{Outcome, Sample};
+use crate::tls;
 use std::fmt::Write;
 use std::fs;
 use std::process::Command;
@@ -68,6 +69,7 @@ impl Report {
         }
         if !self.outcomes.is_empty() {
             self.ratios(&mut page);
+            self.tls(&mut page);
             self.costs(&mut page);
             self.warnings(&mut page);
         }
@@ -95,6 +97,35 @@ impl Report {
                     ),
                 );
             }
+        }
+    }
+
+    fn tls(&self, page: &mut String) {
+        if self.outcomes.iter().all(|outcome| outcome.tls_factors().is_empty()) {
+            return;
+        }
+        page.push_str("\n## What TLS towards clients adds\n\n");
+        line(
+            page,
+            format_args!(
+                "{}. Of each round: (Skein TLS − Skein) ÷ (relay TLS − relay), in CPU time. Medians of what is added.\n",
+                tls::SPOKEN
+            ),
+        );
+        page.push_str("| case | rounds | to the relay, s/GB | to Skein, s/GB | **factor, median** | min | lower quartile | upper quartile | max |\n");
+        page.push_str("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+        for outcome in &self.outcomes {
+            let factors = outcome.tls_factors();
+            let rounds = factors.len();
+            let Some(Spread { min, lower, median: middle, upper, max }) = Spread::of(factors) else { continue };
+            let added = |plain| median(outcome.added(plain)) / outcome.gigabytes;
+            let (case, relay, skein) = (outcome.case.name, added(Contender::Relay), added(Contender::Skein));
+            line(
+                page,
+                format_args!(
+                    "| {case} | {rounds} | {relay:.3} | {skein:.3} | **{middle:.3}** | {min:.3} | {lower:.3} | {upper:.3} | {max:.3} |"
+                ),
+            );
         }
     }
 

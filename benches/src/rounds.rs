@@ -7,6 +7,8 @@ use anyhow::{Context, Result};
 use std::thread;
 use std::time::Duration;
 
+/// Bytes of records in a request below which TLS takes no part: what a request costs hides there what its bytes cost.
+const TLS_FROM: usize = 64 << 10;
 /// How long a process is left alone after a round: until it has closed the round's connections.
 const SETTLE: Duration = Duration::from_millis(50);
 
@@ -59,6 +61,17 @@ impl Outcome {
         self.samples.iter().find(|(other, _)| *other == contender).map_or(&[], |(_, samples)| samples)
     }
 
+    /// What TLS adds to Skein ÷ what it adds to the relay, in CPU time, round by round; none without them.
+    pub fn tls_factors(&self) -> Vec<f64> {
+        self.added(Contender::Skein).zip(self.added(Contender::Relay)).map(|(skein, relay)| skein / relay).collect()
+    }
+
+    /// What TLS adds to a contender, in seconds of CPU time, round by round.
+    pub fn added(&self, plain: Contender) -> impl Iterator<Item = f64> {
+        let tls = if plain == Contender::Skein { Contender::SkeinTls } else { Contender::RelayTls };
+        self.of(tls).iter().zip(self.of(plain)).map(|(tls, plain)| tls.spent.seconds - plain.spent.seconds)
+    }
+
     /// CPU time of `contender` ÷ CPU time of the relay, round by round.
     pub fn ratios(&self, contender: Contender) -> Vec<f64> {
         let pairs = self.of(contender).iter().zip(self.of(Contender::Relay));
@@ -72,13 +85,14 @@ impl Outcome {
 /// If a load fails; the message says at which contender.
 pub fn run(launcher: &Launcher, entrants: &[Entrant], case: &Case, rounds: usize) -> Result<Outcome> {
     let warm = Case { bytes: case.bytes / 8, ..*case };
-    for entrant in entrants {
+    let entrants: Vec<_> = entrants.iter().filter(|entrant| takes_part(entrant.contender, case)).collect();
+    for entrant in &entrants {
         sample(launcher, entrant, &warm)?;
     }
     let mut samples: Vec<_> = entrants.iter().map(|entrant| (entrant.contender, Vec::new())).collect();
     for round in 0..rounds {
         for index in order(round, entrants.len()) {
-            samples[index].1.push(sample(launcher, &entrants[index], case)?);
+            samples[index].1.push(sample(launcher, entrants[index], case)?);
         }
         let last = |(contender, list): &(Contender, Vec<Sample>)| {
             list.last()
@@ -88,6 +102,10 @@ pub fn run(launcher: &Launcher, entrants: &[Entrant], case: &Case, rounds: usize
         eprintln!("{} {}/{rounds}: {}", case.name, round + 1, line.join(", "));
     }
     Ok(Outcome { case: *case, gigabytes: case.moved() as f64 / 1e9, samples })
+}
+
+fn takes_part(contender: Contender, case: &Case) -> bool {
+    !contender.has_tls() || case.records >= TLS_FROM
 }
 
 /// The order of a round: rotated by one each round, and backwards every other time round, so that everyone follows
@@ -104,7 +122,7 @@ fn sample(launcher: &Launcher, entrant: &Entrant, case: &Case) -> Result<Sample>
     let name = || format!("{} over {}", case.name, entrant.contender.name());
     let pid = entrant.process.as_ref().map(Process::pid);
     let read = || pid.map_or(Ok(Cpu::default()), Cpu::of);
-    let prepared = loader::prepare(launcher.bootstrap(entrant.process.as_ref()), case).with_context(name)?;
+    let prepared = loader::prepare(&launcher.bootstrap(entrant.process.as_ref()), case).with_context(name)?;
     let before = read()?;
     let (wall, after) = prepared.run(read).with_context(name)?;
     thread::sleep(SETTLE);

@@ -48,9 +48,9 @@ fn stages(root: &Path) -> Result<Vec<Stage>> {
         Stage::cargo("docs", &["doc", "--workspace", "--all-features", "--no-deps"])
             .with("RUSTDOCFLAGS", "-D warnings"),
         Stage::cargo("demo", &test(&["--test", "demo"])),
-        // These wait more than they compute: for clocks of the proxy, for brokers to start, for groups to settle.
-        Stage::cargo("wire", &test(&["--test", "wire", "--", "--test-threads", "4"])),
-        Stage::cargo("kafka", &test(&["--test", "kafka", "--", "--test-threads", "4"])),
+        Stage::cargo("wire", &test(&["--test", "wire"])),
+        // They wait more than they compute: for brokers to start, for groups to settle.
+        Stage::cargo("kafka", &test(&["--test", "kafka", "--", "--test-threads", "3"])),
     ]);
     Ok(stages)
 }

@@ -36,6 +36,9 @@ struct Arguments {
     /// Without the second relay
     #[arg(long)]
     no_control: bool,
+    /// Without TLS towards clients
+    #[arg(long)]
+    no_tls: bool,
     /// Every contender on the last CPU, loader and broker on the others: steadier (needs taskset)
     #[arg(long)]
     pin: bool,
@@ -47,10 +50,12 @@ struct Arguments {
 impl Arguments {
     fn contenders(&self) -> Vec<Contender> {
         let mut all = vec![Contender::Direct, Contender::Relay, Contender::Control, Contender::Skein];
+        all.extend([Contender::RelayTls, Contender::SkeinTls]);
         all.retain(|contender| match contender {
             Contender::Direct | Contender::Relay => true,
             Contender::Control => !self.no_control,
             Contender::Skein => !self.no_skein,
+            Contender::RelayTls | Contender::SkeinTls => !self.no_skein && !self.no_tls,
         });
         all
     }
@@ -77,7 +82,7 @@ impl Arguments {
 
     /// Whether the run is all of what the page is about.
     fn is_full(&self) -> bool {
-        !self.quick && !self.no_skein && self.case.is_empty()
+        !self.quick && !self.no_skein && !self.no_tls && self.case.is_empty()
     }
 
     fn page(&self) -> Option<&Path> {
