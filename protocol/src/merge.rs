@@ -5,11 +5,22 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use crate::frame::Head;
+use crate::ids::Direction;
 use crate::malformed::Malformed;
 use crate::outline::OUTLINED;
-use crate::table::Layout;
+use crate::table::{Layout, Table};
 use crate::varint::{self, Inline, narrow, wide};
 use crate::walker::{Flow, Open, Sink, Spot, Stop, TagHead, Walker, Way};
+
+/// One answer made of two to parts of one request, whose head this is.
+///
+/// # Errors
+/// As [`merge`]; and if there is no such message.
+pub fn together(head: &Head, first: &[u8], rest: &[u8]) -> Result<Vec<u8>, Malformed> {
+    let unknown = Malformed::UnknownMessage { key: head.key.0, version: head.version };
+    merge(Table::get().layout(head.key, head.version, Direction::ToClient).ok_or(unknown)?, first, rest)
+}
 
 /// Merges two answers of one layout, whole frames without their lengths. `rest` has the items that `first` lacks.
 ///

@@ -4,7 +4,7 @@ use skein_protocol::answer;
 use skein_protocol::code::Code;
 use skein_protocol::frame::Head;
 use skein_protocol::ids::{ApiKey, Direction};
-use skein_protocol::merge::merge;
+use skein_protocol::merge::together;
 use skein_protocol::outline::Outline;
 use skein_protocol::passage::{Edit, Editor, Value};
 use skein_protocol::rewrite::rewrite;
@@ -253,10 +253,4 @@ fn top(head: &Head, code: Code) -> Option<Vec<u8>> {
 
 fn answered(frame: Option<Vec<u8>>, code: Code) -> Flow {
     frame.map_or(Flow::Close, |frame| Flow::Answer(Beside { frame, code }))
-}
-
-/// One answer made of two.
-fn together(head: &Head, first: &[u8], rest: &[u8]) -> Result<Vec<u8>, Malformed> {
-    let unknown = Malformed::UnknownMessage { key: head.key.0, version: head.version };
-    merge(Table::get().layout(head.key, head.version, Direction::ToClient).ok_or(unknown)?, first, rest)
 }

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use skein_filters::{Beside, Client, Filter, Flow, Interest};
 use skein_protocol::frame::Head;
 use skein_protocol::ids::{ApiKey, Direction};
-use skein_protocol::merge::merge;
-use skein_protocol::table::Table;
+use skein_protocol::merge::together;
 use skein_protocol::{Malformed, Meanings};
 
 use crate::graph::Door;
@@ -130,12 +129,6 @@ fn both(head: &Head, first: Option<Beside>, rest: Option<Beside>) -> Result<Opti
         }
         (first, rest) => Ok(first.or(rest)),
     }
-}
-
-/// One answer made of two.
-pub(super) fn together(head: &Head, first: &[u8], rest: &[u8]) -> Result<Vec<u8>, Malformed> {
-    let unknown = Malformed::UnknownMessage { key: head.key.0, version: head.version };
-    merge(Table::get().layout(head.key, head.version, Direction::ToClient).ok_or(unknown)?, first, rest)
 }
 
 /// Whether clients of a door are offered an API.

@@ -5,11 +5,12 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use skein_filters::Beside;
 use skein_protocol::frame::Head;
+use skein_protocol::merge::together;
 use skein_protocol::outline::Outline;
 use skein_protocol::varint::narrow;
 
 use super::lanes::framed;
-use super::{Effect, Engine, Reason, guard};
+use super::{Effect, Engine, Reason};
 use crate::budget::Reserved;
 
 /// The number of a request on its connection, from 0.
@@ -128,7 +129,7 @@ impl Engine {
         let beside = self.slots.get_mut(id).and_then(|slot| Some((slot.head, slot.beside.take()?)));
         let framed = match beside {
             None => framed(frame),
-            Some((head, beside)) => match guard::together(&head, frame, &beside.frame) {
+            Some((head, beside)) => match together(&head, frame, &beside.frame) {
                 Ok(both) => framed(&both),
                 // It was walked before: this does not happen. What would be left out is not.
                 Err(malformed) => return self.set(id, SlotState::Doomed(Reason::Malformed(malformed))),
