@@ -27,6 +27,7 @@ mod streamed;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, Weak};
 
+use skein_login::ANONYMOUS;
 use skein_protocol::frame::Head;
 use skein_protocol::ids::{ApiKey, Direction};
 use skein_protocol::passage::{Edit, Value};
@@ -42,9 +43,6 @@ use self::rules::{About, DeclaredRule};
 use crate::client::Client;
 use crate::edge::Memo;
 use crate::filter::{Filter, FilterKind, Flow, Interest, Prepared};
-
-/// Whom a client without a login is, as in Kafka.
-pub const ANONYMOUS: &str = "ANONYMOUS";
 
 /// Topic ids whose names one request has asked for. Clients learn ids from Metadata, whose names are remembered as they pass: who
 /// names more that nobody has seen is no client.

@@ -21,6 +21,7 @@ use skein_config::ProxyMode;
 use skein_config::sni::compared;
 use skein_filters::Client;
 use skein_link::Stream;
+use skein_login::ANONYMOUS;
 use skein_routing::graph::LoginMode;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -38,8 +39,6 @@ use crate::tenant::Askers;
 const ARRIVED: Duration = Duration::from_secs(10);
 /// The first byte of a record with a hello of TLS.
 const HELLO: u8 = 0x16;
-/// Who has shown nothing of itself, as Kafka calls it.
-const ANONYMOUS: &str = "ANONYMOUS";
 /// An alert of TLS that ends the connection: there is nobody of that name (`unrecognized_name`, RFC 6066).
 const UNRECOGNIZED_NAME: [u8; 7] = [0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 112];
 

@@ -1,8 +1,8 @@
 //! The grants against rules read one by one, as Kafka's manual tells them.
 
 use proptest::prelude::*;
+use skein_login::ANONYMOUS;
 
-use super::ANONYMOUS;
 use super::Authorize;
 use super::grants::{Effect, Pattern, Rule};
 use super::operation::{Operation, Operations, Resource};
