@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use hyper::Method;
 use skein_login::{Keys, MOST_KEYS_BYTES};
+#[cfg(test)]
 use tokio::sync::watch;
 
 use crate::endpoint::{Endpoint, Question};
@@ -62,7 +63,8 @@ impl KeySource {
     }
 
     /// The keys, and whatever replaces them; `None` before the first fetch.
-    pub fn watch(&self) -> watch::Receiver<Option<Arc<Keys>>> {
+    #[cfg(test)]
+    fn watch(&self) -> watch::Receiver<Option<Arc<Keys>>> {
         self.0.watch()
     }
 

@@ -93,6 +93,7 @@ impl<T: Send + Sync + 'static> Refreshed<T> {
     }
 
     /// The value, and whatever replaces it.
+    #[cfg(test)]
     pub(crate) fn watch(&self) -> watch::Receiver<Option<Arc<T>>> {
         self.values.clone()
     }

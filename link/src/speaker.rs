@@ -7,7 +7,7 @@ use skein_settings::{Secret, SecretSource};
 use crate::endpoint::Endpoint;
 use crate::files;
 use crate::tls;
-use crate::tokens::{Grant, Shown, TokenOrigin, TokenSource};
+use crate::tokens::{Grant, TokenSource};
 
 /// One who speaks to a cluster.
 #[derive(Debug)]
@@ -64,14 +64,13 @@ impl Speaker {
 fn grants(declared: &login::Endpoint) -> Option<TokenSource> {
     let trusted = tls::trusting(declared.ca.as_ref()).ok()?;
     let endpoint = Endpoint::new(declared.url.get_ref(), trusted).ok()?;
-    Some(TokenSource::start(TokenOrigin::Grant(Grant {
+    Some(TokenSource::start(Grant {
         endpoint,
         client_id: declared.client_id.clone(),
         client_secret: declared.client_secret.clone(),
-        shown: Shown::Basic,
         scope: declared.scope.clone(),
         audience: declared.audience.clone(),
-    })))
+    }))
 }
 
 fn with_password(mechanism: Mechanism, user: String, password: Secret) -> Credential {

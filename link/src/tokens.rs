@@ -1,6 +1,5 @@
-//! Tokens for clusters that want OAUTHBEARER: from who gives them out, or from a file, and newer ones before they end.
+//! Tokens for clusters that want OAUTHBEARER, from who gives them out, and newer ones before they end.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -11,6 +10,7 @@ use hyper::header::HeaderValue;
 use serde_json::Value;
 use skein_login::{MOST_TOKEN, end_of};
 use skein_settings::{Secret, SecretSource};
+#[cfg(test)]
 use tokio::sync::watch;
 use zeroize::Zeroizing;
 
@@ -20,8 +20,6 @@ use crate::refreshed::{Fetched, Refreshed};
 
 /// Bytes of an answer with a token.
 const MOST_ANSWER: usize = 256 << 10;
-/// Between two looks at a file.
-const LOOK: Duration = Duration::from_secs(2);
 /// The share of its life after which a token is replaced.
 const SHARE: f64 = 0.8;
 /// The shortest time between two tokens, and the longest: a token that says nothing of its end is replaced after that.
@@ -30,16 +28,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// Letters of an error that are told.
 const MOST_TOLD: usize = 64;
 
-/// Where tokens come from.
-#[derive(Clone, Debug)]
-pub enum TokenOrigin {
-    /// Somebody gives them out for a client's own credentials (RFC 6749, section 4.4).
-    Grant(Grant),
-    /// A file, which somebody else keeps fresh. It is looked at every other second.
-    File(PathBuf),
-}
-
-/// A grant of client credentials.
+/// A grant of client credentials: somebody gives tokens out for a client's own (RFC 6749, section 4.4).
 #[derive(Clone, Debug)]
 pub struct Grant {
     /// Who gives them out.
@@ -48,21 +37,10 @@ pub struct Grant {
     pub client_id: String,
     /// What shows it; read again for each token.
     pub client_secret: SecretSource,
-    /// How it is shown.
-    pub shown: Shown,
     /// What is asked for, `scope`.
     pub scope: Option<String>,
     /// Whom it is for, `audience`.
     pub audience: Option<String>,
-}
-
-/// How a client shows its credentials.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
-    /// In the head of the question, HTTP Basic.
-    Basic,
-    /// In its form.
-    Form,
 }
 
 /// A token for a cluster.
@@ -80,13 +58,13 @@ pub struct TokenSource(Refreshed<Token>);
 
 impl TokenSource {
     /// Begins to fetch, at once; in a runtime of tokio.
-    pub fn start(origin: TokenOrigin) -> Self {
-        let origin = Arc::new(origin);
+    pub fn start(grant: Grant) -> Self {
+        let grant = Arc::new(grant);
         let seen: Arc<Mutex<Option<Arc<Token>>>> = Arc::default();
         Self(Refreshed::start(move || {
-            let (origin, seen) = (Arc::clone(&origin), Arc::clone(&seen));
+            let (grant, seen) = (Arc::clone(&grant), Arc::clone(&seen));
             async move {
-                let (token, rest) = fetch(&origin).await?;
+                let (token, rest) = fetch(&grant).await?;
                 let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(same) = seen.as_ref().filter(|seen| ***seen == token) {
                     return Ok(Fetched { value: Arc::clone(same), rest });
@@ -111,7 +89,8 @@ impl TokenSource {
     }
 
     /// The token, and whatever replaces it; `None` before the first.
-    pub fn watch(&self) -> watch::Receiver<Option<Arc<Token>>> {
+    #[cfg(test)]
+    fn watch(&self) -> watch::Receiver<Option<Arc<Token>>> {
         self.0.watch()
     }
 
@@ -125,27 +104,17 @@ impl TokenSource {
     }
 }
 
-async fn fetch(origin: &TokenOrigin) -> Result<(Token, Duration), String> {
-    match origin {
-        TokenOrigin::File(path) => {
-            let text = secret(&SecretSource::File(path.clone())).await?;
-            let text = Secret::new(text.expose().trim());
-            let ends = end_of(text.expose());
-            Ok((Token { text, ends }, LOOK))
-        }
-        TokenOrigin::Grant(grant) => {
-            let asked = SystemTime::now();
-            let question = question(grant, &secret(&grant.client_secret).await?)?;
-            let (status, body) = grant.endpoint.ask(question, MOST_ANSWER).await?;
-            let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
-            if status.as_u16() != 200 {
-                return Err(format!("no token: it answers {status}, {}", error(&answer)));
-            }
-            let token = token(&answer, asked)?;
-            let life = token.ends.and_then(|ends| ends.duration_since(asked).ok()).unwrap_or(LONGEST);
-            Ok((token, life.min(LONGEST).mul_f64(SHARE).max(SHORTEST)))
-        }
+async fn fetch(grant: &Grant) -> Result<(Token, Duration), String> {
+    let asked = SystemTime::now();
+    let question = question(grant, &secret(&grant.client_secret).await?)?;
+    let (status, body) = grant.endpoint.ask(question, MOST_ANSWER).await?;
+    let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+    if status.as_u16() != 200 {
+        return Err(format!("no token: it answers {status}, {}", error(&answer)));
     }
+    let token = token(&answer, asked)?;
+    let life = token.ends.and_then(|ends| ends.duration_since(asked).ok()).unwrap_or(LONGEST);
+    Ok((token, life.min(LONGEST).mul_f64(SHARE).max(SHORTEST)))
 }
 
 /// A secret, read off the threads of connections.
@@ -164,22 +133,12 @@ fn question(grant: &Grant, secret: &Secret) -> Result<Question, String> {
     if let Some(audience) = &grant.audience {
         add("audience", audience);
     }
-    let authorization = match grant.shown {
-        Shown::Form => {
-            add("client_id", &grant.client_id);
-            add("client_secret", secret.expose());
-            None
-        }
-        Shown::Basic => {
-            // Both are encoded as in a form before they are joined (RFC 6749, section 2.3.1).
-            let both = Zeroizing::new(format!("{}:{}", encoded(&grant.client_id), encoded(secret.expose())));
-            let value = Zeroizing::new(format!("Basic {}", STANDARD.encode(both.as_bytes())));
-            let mut value = HeaderValue::from_str(&value).map_err(|_| "the credentials cannot be sent".to_owned())?;
-            value.set_sensitive(true);
-            Some(value)
-        }
-    };
-    Ok(Question { method: Method::POST, form, authorization })
+    // Both are encoded as in a form before they are joined (RFC 6749, section 2.3.1).
+    let both = Zeroizing::new(format!("{}:{}", encoded(&grant.client_id), encoded(secret.expose())));
+    let value = Zeroizing::new(format!("Basic {}", STANDARD.encode(both.as_bytes())));
+    let mut value = HeaderValue::from_str(&value).map_err(|_| "the credentials cannot be sent".to_owned())?;
+    value.set_sensitive(true);
+    Ok(Question { method: Method::POST, form, authorization: Some(value) })
 }
 
 /// A text as a form has it.

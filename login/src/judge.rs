@@ -78,15 +78,6 @@ pub struct LoggedIn {
     pub passable: Option<Credential>,
 }
 
-impl LoggedIn {
-    /// `SessionLifetimeMs` of SaslAuthenticate: milliseconds until it has to log in again, at least 1; 0: never.
-    pub fn lifetime_ms(&self, now: SystemTime) -> i64 {
-        let Some(expires) = self.expires else { return 0 };
-        let left = expires.duration_since(now).unwrap_or_default();
-        i64::try_from(left.as_millis()).unwrap_or(i64::MAX).max(1)
-    }
-}
-
 /// A login on its way, waiting for what the client says next.
 pub struct Exchange {
     judge: Arc<Judge>,

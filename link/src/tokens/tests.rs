@@ -3,12 +3,11 @@ use rustls::RootCertStore;
 use super::*;
 use crate::keys::tests::{Server, trusting};
 
-fn grant(address: std::net::SocketAddr, shown: Shown) -> Grant {
+fn grant(address: std::net::SocketAddr) -> Grant {
     Grant {
         endpoint: Endpoint::new(&format!("http://{address}/token"), trusting(RootCertStore::empty())).unwrap(),
         client_id: "skein proxy".to_owned(),
         client_secret: SecretSource::Text(Secret::new("hunter2&=ü")),
-        shown,
         scope: Some("kafka read".to_owned()),
         audience: None,
     }
@@ -19,32 +18,21 @@ async fn a_token_is_asked_for_as_the_standard_says() {
     let server = Arc::new(Server::default());
     server.answers(200, r#"{"access_token":"a.b.c","token_type":"Bearer","expires_in":100}"#);
     let address = server.start().await;
-    for (shown, authorization, form) in [
-        (
-            Shown::Form,
-            None,
-            "grant_type=client_credentials&scope=kafka+read&client_id=skein+proxy&client_secret=hunter2%26%3D%C3%BC",
-        ),
-        (
-            Shown::Basic,
-            Some(format!("Basic {}", STANDARD.encode("skein+proxy:hunter2%26%3D%C3%BC"))),
-            "grant_type=client_credentials&scope=kafka+read",
-        ),
-    ] {
-        let source = TokenSource::start(TokenOrigin::Grant(grant(address, shown)));
-        let token = source.token().await.unwrap();
-        assert_eq!(token.text.expose(), "a.b.c");
-        let left = token.ends.unwrap().duration_since(SystemTime::now()).unwrap();
-        assert!((90..=100).contains(&left.as_secs()), "{left:?}");
-        assert_eq!((server.last().authorization, &*server.last().form), (authorization, form));
-    }
+    let token = TokenSource::start(grant(address)).token().await.unwrap();
+    assert_eq!(token.text.expose(), "a.b.c");
+    let left = token.ends.unwrap().duration_since(SystemTime::now()).unwrap();
+    assert!((90..=100).contains(&left.as_secs()), "{left:?}");
+    let authorization = format!("Basic {}", STANDARD.encode("skein+proxy:hunter2%26%3D%C3%BC"));
+    let asked = server.last();
+    assert_eq!(asked.authorization, Some(authorization));
+    assert_eq!(asked.form, "grant_type=client_credentials&scope=kafka+read");
 }
 
 #[tokio::test]
 async fn all_who_wait_share_one_question() {
     let server = Arc::new(Server::default());
     server.answers(200, r#"{"access_token":"a.b.c","expires_in":"3600"}"#);
-    let source = Arc::new(TokenSource::start(TokenOrigin::Grant(grant(server.start().await, Shown::Form))));
+    let source = Arc::new(TokenSource::start(grant(server.start().await)));
     let waiting = (0..100).map(|_| {
         let source = Arc::clone(&source);
         tokio::spawn(async move { source.token().await.is_ok() })
@@ -59,7 +47,7 @@ async fn all_who_wait_share_one_question() {
 async fn there_is_a_new_token_before_the_old_one_ends() {
     let server = Arc::new(Server::default());
     server.answers(200, r#"{"access_token":"old","expires_in":3}"#);
-    let source = TokenSource::start(TokenOrigin::Grant(grant(server.start().await, Shown::Form)));
+    let source = TokenSource::start(grant(server.start().await));
     let old = source.token().await.unwrap();
     server.answers(200, r#"{"access_token":"new","expires_in":3000}"#);
     let mut watched = source.watch();
@@ -82,23 +70,10 @@ async fn why_there_is_no_token_is_told_without_the_secret() {
         (400, "{\"error\":\"a\\u001b[2Jb\"}", "a2Jb"),
     ] {
         server.answers(status, body);
-        let origin = TokenOrigin::Grant(grant(address, Shown::Basic));
-        let shown = format!("{origin:?}");
-        let source = TokenSource::start(origin);
+        let grant = grant(address);
+        let shown = format!("{grant:?}");
+        let source = TokenSource::start(grant);
         let why = source.token().await.unwrap_err();
         assert!(why.contains(wanted) && !why.contains("hunter") && !shown.contains("hunter"), "{why} {shown}");
     }
-}
-
-#[tokio::test]
-async fn a_token_in_a_file_is_read_again_when_it_changes() {
-    let path = std::env::temp_dir().join(format!("skein-token-{}", std::process::id()));
-    std::fs::write(&path, "first\n").unwrap();
-    let source = TokenSource::start(TokenOrigin::File(path.clone()));
-    assert_eq!(source.token().await.unwrap().text.expose(), "first");
-    std::fs::write(&path, " second \n").unwrap();
-    let mut watched = source.watch();
-    let second = watched.wait_for(|token| token.as_ref().is_some_and(|token| token.text.expose() == "second"));
-    tokio::time::timeout(Duration::from_secs(20), second).await.unwrap().unwrap();
-    std::fs::remove_file(&path).unwrap();
 }
