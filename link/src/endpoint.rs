@@ -16,6 +16,7 @@ use hyper::{Method, Request, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
+use skein_settings::Fault;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -33,8 +34,11 @@ pub struct Endpoint {
     /// The path, and what follows a `?`.
     path: String,
     /// `None`: without TLS, on this machine only.
-    tls: Option<Arc<ClientConfig>>,
+    trust: Option<Trust>,
 }
+
+/// Whom to trust. It reads files, and blocks.
+type Trust = Arc<dyn Fn() -> Result<Arc<ClientConfig>, Fault> + Send + Sync>;
 
 /// What is asked.
 pub(crate) struct Question {
@@ -46,11 +50,14 @@ pub(crate) struct Question {
 }
 
 impl Endpoint {
-    /// From a URL: `https://…`, or `http://…` to this machine. `tls`: which roots are trusted, and what is shown.
+    /// From a URL: `https://…`, or `http://…` to this machine. `trust`: which roots are trusted. It is asked again for each
+    /// question, off the threads of connections, so that a file that is replaced counts for the next one.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn new(url: &str, tls: Arc<ClientConfig>) -> Result<Self, String> {
+    pub fn new(
+        url: &str, trust: impl Fn() -> Result<Arc<ClientConfig>, Fault> + Send + Sync + 'static,
+    ) -> Result<Self, String> {
         let uri: Uri = url.parse().map_err(|_| "it is no URL".to_owned())?;
         let authority = uri.authority().ok_or("a URL without a host")?;
         if authority.as_str().contains('@') {
@@ -58,15 +65,16 @@ impl Endpoint {
         }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         let is_here = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
-        let (tls, usual) = match uri.scheme_str() {
-            Some("https") => (Some(tls), 443),
+        let trust: Trust = Arc::new(trust);
+        let (trust, usual) = match uri.scheme_str() {
+            Some("https") => (Some(trust), 443),
             // Whoever can change what is said on the way would be believed in whatever they say.
             Some("http") if is_here => (None, 80),
             Some("http") => return Err("a URL without TLS that leads to another machine".to_owned()),
             Some(_) | None => return Err("a URL that begins neither with https:// nor with http://".to_owned()),
         };
         let path = uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
-        Ok(Self { host, port: authority.port_u16().unwrap_or(usual), path, tls })
+        Ok(Self { host, port: authority.port_u16().unwrap_or(usual), path, trust })
     }
 
     /// Asks, and waits for an answer of at most so many bytes.
@@ -84,9 +92,11 @@ impl Endpoint {
         let request = self.request(question)?;
         let connected = TcpStream::connect((self.host.as_str(), self.port)).await;
         let stream = connected.map_err(|error| error.to_string())?;
-        let Some(tls) = &self.tls else { return exchange(stream, request, most).await };
+        let Some(trust) = self.trust.clone() else { return exchange(stream, request, most).await };
+        let tls = tokio::task::spawn_blocking(move || trust()).await.map_err(|error| error.to_string())?;
+        let tls = tls.map_err(|fault| fault.what)?;
         let name = ServerName::try_from(self.host.clone()).map_err(|error| error.to_string())?;
-        let stream = TlsConnector::from(Arc::clone(tls)).connect(name, stream).await;
+        let stream = TlsConnector::from(tls).connect(name, stream).await;
         exchange(stream.map_err(|error| format!("TLS: {error}"))?, request, most).await
     }
 
@@ -134,8 +144,8 @@ mod tests {
 
     #[test]
     fn urls_are_taken_apart() {
-        let tls = crate::keys::tests::trusting(rustls::RootCertStore::empty());
-        let parsed = |url: &str| Endpoint::new(url, Arc::clone(&tls)).map(|found| (found.host, found.port, found.path));
+        let trust = || crate::keys::tests::trusts(rustls::RootCertStore::empty());
+        let parsed = |url: &str| Endpoint::new(url, trust()).map(|found| (found.host, found.port, found.path));
         for (url, host, port, path) in [
             ("https://id.example.com", "id.example.com", 443, "/"),
             ("https://id.example.com:8443/keys?x=1", "id.example.com", 8443, "/keys?x=1"),

@@ -59,11 +59,10 @@ impl Speaker {
     }
 }
 
-/// Who grants tokens. `None`: whom to trust there cannot be read any more, or the address is none; both were looked at when the
-/// configuration was loaded.
+/// Who grants tokens. `None`: the address is none; it was looked at when the configuration was loaded.
 fn grants(declared: &login::Endpoint) -> Option<TokenSource> {
-    let trusted = tls::trusting(declared.ca.as_ref()).ok()?;
-    let endpoint = Endpoint::new(declared.url.get_ref(), trusted).ok()?;
+    let ca = declared.ca.clone();
+    let endpoint = Endpoint::new(declared.url.get_ref(), move || tls::trusting(ca.as_ref())).ok()?;
     Some(TokenSource::start(Grant {
         endpoint,
         client_id: declared.client_id.clone(),

@@ -56,11 +56,12 @@ pub(crate) fn gates(of: &VirtualCluster, house: &Arc<House>) -> Result<Gates, Un
 
 /// Where the keys of tokens come from.
 fn keys(tokens: &declared::Tokens) -> Result<KeySource, (&'static str, String)> {
-    let trusted = tls::trusting(tokens.ca.as_ref()).map_err(|fault| ("ca", fault.what))?;
     let origin = match tokens.keys.get_ref() {
         KeysFrom::File(path) => KeyOrigin::File(path.clone()),
         KeysFrom::Web(url) => {
-            let endpoint = Endpoint::new(url, trusted).map_err(|what| ("keys", what))?;
+            let ca = tokens.ca.clone();
+            tls::trusting(ca.as_ref()).map_err(|fault| ("ca", fault.what))?;
+            let endpoint = Endpoint::new(url, move || tls::trusting(ca.as_ref())).map_err(|what| ("keys", what))?;
             KeyOrigin::Endpoint(endpoint, USUAL_REFRESH)
         }
     };

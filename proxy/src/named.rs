@@ -53,9 +53,10 @@ fn of_listener(listener: &Listener) -> Vec<Fault> {
 
 /// Whether something can be asked at an address, of whom a file says who is trusted there.
 fn asked(ca: Option<&tls::NamedFile>, url: Option<&Spanned<String>>) -> Result<(), Fault> {
-    let trusted = tls::trusting(ca)?;
+    tls::trusting(ca)?;
     let Some(url) = url else { return Ok(()) };
-    match Endpoint::new(url.get_ref(), trusted) {
+    let ca = ca.cloned();
+    match Endpoint::new(url.get_ref(), move || tls::trusting(ca.as_ref())) {
         Ok(_) => Ok(()),
         Err(what) => Err(Fault::new(what, url.span(), "write an address of the web, `https://…`")),
     }

@@ -14,13 +14,22 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
+use skein_settings::{Fault, Spanned};
+
 use super::*;
+use crate::tls;
 
 /// What a client shows and trusts that trusts these roots.
 pub(crate) fn trusting(roots: RootCertStore) -> Arc<ClientConfig> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
     Arc::new(config.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// The same, each time that somebody asks for it.
+pub(crate) fn trusts(roots: RootCertStore) -> impl Fn() -> Result<Arc<ClientConfig>, Fault> {
+    let config = trusting(roots);
+    move || Ok(Arc::clone(&config))
 }
 
 /// What a question says: its path, its head for `authorization`, its form.
@@ -105,7 +114,7 @@ fn set(keys: u8) -> String {
 }
 
 fn endpoint(url: &str) -> Endpoint {
-    Endpoint::new(url, trusting(RootCertStore::empty())).unwrap()
+    Endpoint::new(url, trusts(RootCertStore::empty())).unwrap()
 }
 
 fn source(address: SocketAddr, refresh: Duration) -> KeySource {
@@ -169,26 +178,49 @@ async fn a_flood_of_unknown_keys_is_one_question() {
     assert_eq!((source.newer().await.len(), server.questions()), (1, 1));
 }
 
-#[tokio::test]
-async fn only_a_server_that_is_trusted_is_believed() {
+/// Who this machine is, and the certificate that says so.
+fn identity() -> (TlsAcceptor, rcgen::Certificate) {
     let key = rcgen::KeyPair::generate().unwrap();
     let certificate = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap().self_signed(&key).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
     let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
     let config = config.with_no_client_auth().with_single_cert(vec![certificate.der().clone()], key).unwrap();
+    (TlsAcceptor::from(Arc::new(config)), certificate)
+}
+
+#[tokio::test]
+async fn only_a_server_that_is_trusted_is_believed() {
+    let (acceptor, certificate) = identity();
     let server = Arc::new(Server::default());
     server.answers(200, &set(1));
-    let port = server.serve(Some(TlsAcceptor::from(Arc::new(config)))).await.port();
+    let port = server.serve(Some(acceptor)).await.port();
 
     let mut roots = RootCertStore::empty();
     roots.add(certificate.der().clone()).unwrap();
     let url = format!("https://localhost:{port}/");
-    let trusted = KeySource::start(KeyOrigin::Endpoint(Endpoint::new(&url, trusting(roots)).unwrap(), USUAL_REFRESH));
+    let trusted = KeySource::start(KeyOrigin::Endpoint(Endpoint::new(&url, trusts(roots)).unwrap(), USUAL_REFRESH));
     until(&trusted, 1).await;
     let doubted = KeySource::start(KeyOrigin::Endpoint(endpoint(&url), USUAL_REFRESH));
     assert!(doubted.newer().await.is_empty());
     assert!(doubted.failure().unwrap().contains("TLS"), "{:?}", doubted.failure());
+}
+
+#[tokio::test]
+async fn a_file_of_whom_to_trust_that_is_replaced_counts_for_the_next_question() {
+    let (right, wrong) = (identity(), identity());
+    let server = Arc::new(Server::default());
+    server.answers(200, &set(1));
+    let port = server.serve(Some(right.0)).await.port();
+    let path = std::env::temp_dir().join(format!("skein-keys-ca-{}", std::process::id()));
+    std::fs::write(&path, wrong.1.pem()).unwrap();
+    let ca = Spanned::new(0..0, path.clone());
+    let endpoint = Endpoint::new(&format!("https://localhost:{port}/"), move || tls::trusting(Some(&ca))).unwrap();
+    let source = KeySource::start(KeyOrigin::Endpoint(endpoint, USUAL_REFRESH));
+    assert!(source.newer().await.is_empty());
+    std::fs::write(&path, right.1.pem()).unwrap();
+    until(&source, 1).await;
+    std::fs::remove_file(path).unwrap();
 }
 
 #[tokio::test]

@@ -1,11 +1,11 @@
 use rustls::RootCertStore;
 
 use super::*;
-use crate::keys::tests::{Server, trusting};
+use crate::keys::tests::{Server, trusts};
 
 fn grant(address: std::net::SocketAddr) -> Grant {
     Grant {
-        endpoint: Endpoint::new(&format!("http://{address}/token"), trusting(RootCertStore::empty())).unwrap(),
+        endpoint: Endpoint::new(&format!("http://{address}/token"), trusts(RootCertStore::empty())).unwrap(),
         client_id: "skein proxy".to_owned(),
         client_secret: SecretSource::Text(Secret::new("hunter2&=ü")),
         scope: Some("kafka read".to_owned()),
