@@ -61,6 +61,8 @@ pub(super) enum After {
     Code(Code),
     /// Whatever stands for a broker that is lost.
     Lost(Lost),
+    /// What a broker says in the middle of a login.
+    Between,
 }
 
 /// What a look at the client's next bytes led to.
@@ -182,7 +184,7 @@ impl Engine {
         let instead = match self.login.admit(now, head.key, head.version) {
             admission @ (Admission::Pass | Admission::Step) => return Ok(admission),
             Admission::Wait => Step::Then(Move::Wait),
-            Admission::NoLoginHere => self.refuse_arriving(now, head, After::Code(Code::ILLEGAL_SASL_STATE)),
+            Admission::OutOfPlace => self.refuse_arriving(now, head, After::Code(Code::ILLEGAL_SASL_STATE)),
             Admission::OutOfTurn => {
                 self.close(Reason::LoginOutOfTurn { key: head.key });
                 self.refuse_arriving(now, head, After::Code(Code::ILLEGAL_SASL_STATE))
@@ -190,6 +192,11 @@ impl Engine {
             Admission::OldHandshake => {
                 self.close(Reason::OldHandshake);
                 self.refuse_arriving(now, head, After::Code(Code::UNSUPPORTED_VERSION))
+            }
+            // Some clients take no notice of a token that is refused, and go on: a broker has an answer for them.
+            Admission::Between => {
+                self.close(Reason::BeforeLogin { key: head.key });
+                self.refuse_arriving(now, head, After::Between)
             }
             // The broker has not said yet what it makes of the login.
             Admission::TooEarly if !self.slots.is_empty() => Step::Then(Move::Wait),

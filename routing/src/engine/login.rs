@@ -17,6 +17,8 @@ use crate::graph::LoginMode;
 /// How long a login is still good for what comes behind its time: clients log in again at nine tenths of it or so, which is no
 /// long time before a short one is over, and what they send takes a while to arrive.
 pub(super) const LEEWAY: Duration = Duration::from_secs(1);
+/// The shortest time between two logins that repeat one (Kafka's `KafkaChannel`).
+const BETWEEN: Duration = Duration::from_secs(1);
 
 /// How far the login of a connection has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +42,8 @@ pub(super) struct Here {
     pub(super) principal: Option<Arc<str>>,
     /// When the login is over; set when it is done, `None` if it never is.
     pub(super) expires: Option<Instant>,
+    /// When the client last began to repeat its login; `None`: it has not.
+    pub(super) repeated: Option<Instant>,
     pub(super) step: HereStep,
 }
 
@@ -88,14 +92,16 @@ pub(super) enum Admission {
     Step,
     /// It waits until the step before it has been judged.
     Wait,
-    /// SASL on a listener without login: the code that a broker gives there.
-    NoLoginHere,
+    /// SASL where it has no place: on a listener without login, behind one, or too soon after the last. The connection goes on.
+    OutOfPlace,
     /// A step of a login out of its turn.
     OutOfTurn,
     /// Handshake v0.
     OldHandshake,
     /// It came too early.
     TooEarly,
+    /// It came in the middle of a login.
+    Between,
     /// It came when the login was over.
     Expired,
 }
@@ -128,7 +134,7 @@ impl Login {
         match (&mut *self, key) {
             (Self::Here(here), _) => here.admit(now, key, version),
             (_, ApiKey::API_VERSIONS) => Admission::Pass,
-            (Self::None, ApiKey::SASL_HANDSHAKE | ApiKey::SASL_AUTHENTICATE) => Admission::NoLoginHere,
+            (Self::None, ApiKey::SASL_HANDSHAKE | ApiKey::SASL_AUTHENTICATE) => Admission::OutOfPlace,
             (Self::None, _) => Admission::Pass,
             (_, ApiKey::SASL_HANDSHAKE) if version == 0 => Admission::OldHandshake,
             (_, ApiKey::SASL_HANDSHAKE | ApiKey::SASL_AUTHENTICATE) => Admission::Pass,
@@ -166,13 +172,34 @@ impl Here {
             (_, HereStep::Judging(..)) => Admission::Wait,
             (ApiKey::API_VERSIONS, _) => Admission::Pass,
             (ApiKey::SASL_HANDSHAKE, _) if version == 0 => Admission::OldHandshake,
-            (ApiKey::SASL_HANDSHAKE, HereStep::Idle) | (ApiKey::SASL_AUTHENTICATE, HereStep::Chosen) => Admission::Step,
+            (ApiKey::SASL_AUTHENTICATE, HereStep::Chosen) => Admission::Step,
+            (ApiKey::SASL_HANDSHAKE, HereStep::Idle) if !self.is_too_soon(now) => Admission::Step,
+            (ApiKey::SASL_HANDSHAKE | ApiKey::SASL_AUTHENTICATE, HereStep::Idle) if self.holds(now) => {
+                Admission::OutOfPlace
+            }
             (ApiKey::SASL_HANDSHAKE | ApiKey::SASL_AUTHENTICATE, _) => Admission::OutOfTurn,
             // As a broker does: once a login has begun, it is ended first.
-            (_, HereStep::Chosen) => Admission::TooEarly,
+            (_, HereStep::Chosen) => Admission::Between,
             (_, HereStep::Idle) if self.principal.is_none() => Admission::TooEarly,
             (_, HereStep::Idle) if self.expires.is_some_and(|expires| expires <= now) => Admission::Expired,
             (_, HereStep::Idle) => Admission::Pass,
         }
+    }
+
+    /// A login begins.
+    pub(super) fn begins(&mut self, now: Instant) {
+        if self.principal.is_some() {
+            self.repeated = Some(now);
+        }
+    }
+
+    /// Whether there is a login that is not over.
+    fn holds(&self, now: Instant) -> bool {
+        self.principal.is_some() && self.expires.is_none_or(|expires| expires > now)
+    }
+
+    /// The first login may be repeated at once, as with a broker: only what repeats it keeps a distance.
+    fn is_too_soon(&self, now: Instant) -> bool {
+        self.repeated.is_some_and(|last| now.saturating_duration_since(last) < BETWEEN)
     }
 }

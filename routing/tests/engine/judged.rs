@@ -93,10 +93,51 @@ fn nothing_passes_before_a_login_or_in_the_middle_of_one() {
     let mut story = stranger();
     step(&mut story, handshake(), Verdict::Chosen(Vec::new()));
     assert_eq!(story.says(&mut request(ApiKey::METADATA, 12)), closed);
+    assert_eq!(story.got().len(), 2, "it is told, as by a broker");
     let mut story = stranger();
     log_in(&mut story, "alice", None);
     step(&mut story, handshake(), Verdict::Chosen(Vec::new()));
     assert_eq!(story.says(&mut request(ApiKey::METADATA, 12)), closed, "nor of a second one");
+}
+
+#[test]
+fn a_request_in_the_middle_of_a_login_is_told_of_it_and_ends_the_connection() {
+    let between = || {
+        let mut story = stranger();
+        step(&mut story, handshake(), Verdict::Chosen(Vec::new()));
+        step(&mut story, token(), Verdict::Challenge(Bytes::from_static(b"{}")));
+        story.got();
+        story
+    };
+    for (key, version) in [(ApiKey::HEARTBEAT, 4), (ApiKey::LIST_OFFSETS, 7), (ApiKey::FIND_COORDINATOR, 3)] {
+        let mut story = between();
+        assert_eq!(story.says(&mut request(key, version)), Move::Close(Reason::BeforeLogin { key }));
+        let told = code(&mut story, key, version);
+        assert!(told.is_none_or(|told| told == 34), "{key:?}: {told:?}");
+    }
+    let mut story = between();
+    story.says(&mut request(ApiKey::HEARTBEAT, 4));
+    assert_eq!(code(&mut story, ApiKey::HEARTBEAT, 4), Some(34));
+}
+
+#[test]
+fn a_login_is_repeated_once_in_a_second_at_most() {
+    let mut story = stranger();
+    log_in(&mut story, "alice", Some(60_000));
+    log_in(&mut story, "alice", Some(60_000));
+    story.got();
+    story.passes(Duration::from_millis(999));
+    story.says(&mut handshake());
+    assert_eq!(code(&mut story, ApiKey::SASL_HANDSHAKE, 1), Some(34), "as by a broker");
+    story.says(&mut token());
+    assert_eq!(code(&mut story, ApiKey::SASL_AUTHENTICATE, 2), Some(34));
+    assert_eq!(story.says(&mut request(ApiKey::HEARTBEAT, 4)), Move::Wait, "the login that there is holds");
+    let mut story = stranger();
+    log_in(&mut story, "alice", Some(60_000));
+    log_in(&mut story, "alice", Some(60_000));
+    story.passes(Duration::from_secs(1));
+    log_in(&mut story, "alice", Some(60_000));
+    assert!(story.engine.is_over().is_none());
 }
 
 #[test]
@@ -170,6 +211,7 @@ fn a_login_ends_with_its_time_unless_it_is_repeated_as_the_same_principal() {
     story.passes(Duration::from_millis(3000));
     log_in(&mut story, "alice", Some(1000));
     assert!(story.engine.is_over().is_none(), "as with a broker, a login that is over can be repeated");
+    story.passes(Duration::from_millis(1000));
     log_in(&mut story, "mallory", None);
     assert_eq!(story.engine.is_over(), Some(&Reason::LoginRefused));
     assert_eq!(story.engine.client().principal.as_deref(), Some("alice"));

@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use skein_protocol::answer;
+use skein_protocol::code::Code;
 use skein_protocol::frame::{self, Head};
 use skein_protocol::ids::Direction;
 use skein_protocol::outline::{OUTLINED, Outline};
@@ -11,7 +13,7 @@ use skein_protocol::varint::narrow;
 use skein_protocol::{Meaning, Meanings};
 
 use super::{After, Engine, Incoming, LaneId, Move, Out, Reason, SlotId, SlotState, Step};
-use crate::engine::astray;
+use crate::engine::{Effect, Note, astray};
 use crate::path::Seen;
 use crate::router::Lost;
 
@@ -56,6 +58,9 @@ impl Engine {
     }
 
     fn counted_off(&mut self, slot: SlotId, after: After, seen: &Seen) {
+        if let After::Between = after {
+            return self.refuse_between(slot, seen);
+        }
         if seen.silent {
             // Closing is how a broker says that such a Produce failed.
             return self.set(slot, SlotState::Doomed(Reason::Unacknowledged));
@@ -66,6 +71,25 @@ impl Engine {
         match after {
             After::Code(code) => self.refuse(slot, code),
             After::Lost(lost) => self.answer_lost(slot, lost),
+            After::Between => {}
+        }
+    }
+
+    /// A request in the middle of a login. What names nothing is told nothing, as by a broker.
+    fn refuse_between(&mut self, id: SlotId, seen: &Seen) {
+        let Some(slot) = self.slots.get_mut(id) else { return };
+        let (head, outline) = (slot.head, std::mem::take(&mut slot.outline));
+        let refusal = |outline: &Outline| {
+            answer::refusal(head.key, head.version, head.correlation, outline, Code::ILLEGAL_SASL_STATE)
+        };
+        let nothing = Outline::default();
+        let frame = refusal(&outline).or_else(|| refusal(&nothing));
+        match frame.or_else(|| answer::empty(head.key, head.version, head.correlation)) {
+            Some(frame) if !seen.silent => {
+                self.effects.push_back(Effect::Note(Note::Refused(head.key, Code::ILLEGAL_SASL_STATE)));
+                self.answered(id, &frame);
+            }
+            _ => self.set(id, SlotState::Doomed(Reason::BeforeLogin { key: head.key })),
         }
     }
 

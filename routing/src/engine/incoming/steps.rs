@@ -36,6 +36,9 @@ impl Engine {
         }
         let by = now + self.door.limits.patience;
         if let Login::Here(here) = &mut self.login {
+            if here.step == HereStep::Idle {
+                here.begins(now);
+            }
             here.step = HereStep::Judging(slot, by);
         }
         self.effects.push_back(Effect::Judge(asked));

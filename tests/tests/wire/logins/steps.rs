@@ -1,13 +1,13 @@
 //! Each mechanism, good and bad, and steps in an order that none has.
 
-use anyhow::{Result, ensure};
-use kafka_protocol::messages::{SaslAuthenticateRequest, SaslHandshakeRequest};
+use anyhow::{Result, bail, ensure};
+use kafka_protocol::messages::{MetadataRequest, SaslAuthenticateRequest, SaslHandshakeRequest};
 use kafka_protocol::protocol::StrBytes;
 use skein_login::Hash;
 use skein_tests::apis::{FETCH, METADATA, PRODUCE};
 use skein_tests::issuer::Claims;
-use skein_tests::raw::Request;
 use skein_tests::raw::request::{self, Introduction};
+use skein_tests::raw::{Raw, Request};
 
 use super::door::{
     self, ALICE, BOB, Door, FAILED, INVALID, choose, handshake, heard, is_closed, is_served, log_in, plain, say, scram,
@@ -104,14 +104,44 @@ fn steps_out_of_turn_are_refused() -> Result<()> {
     is_closed(&mut raw)?;
     let mut raw = door.alice()?;
     assert_eq!(say(&mut raw, words("", ALICE.0, ALICE.1))?.error_code, 34, "a token behind a login");
-    is_closed(&mut raw)?;
+    is_served(&mut raw)?;
     door.logs("reason=\"login_out_of_turn\"")?;
     // In the middle of a second login nothing else is taken.
     let mut raw = door.alice()?;
     choose(&mut raw, "SCRAM-SHA-256")?;
-    raw.send(&Request::of(12, &request::metadata(12, None))?)?;
-    is_closed(&mut raw)?;
+    is_told_of_its_login(&mut raw)?;
     door.serves_others()
+}
+
+/// In the middle of a login a request has the answer that a broker gives, and the connection ends.
+fn is_told_of_its_login(raw: &mut Raw) -> Result<()> {
+    raw.send(&Request::of(12, &request::metadata(12, Some(&["t"])))?.id(7))?;
+    let (answers, _) = raw.until_closed(SOON)?;
+    let [answer] = &answers[..] else { bail!("{answers:?}") };
+    let told = answer.decode::<MetadataRequest>(12)?;
+    assert_eq!((told.brokers.len(), told.topics.len(), told.topics[0].error_code), (0, 1, 34));
+    Ok(())
+}
+
+#[test]
+fn who_takes_no_notice_of_a_token_that_is_refused_is_told_and_closed() -> Result<()> {
+    let door = Door::new("", "")?;
+    let other = door.issuer.mint(&Claims::of("alice").for_audience("others"))?;
+    let mut raw = door.stranger()?;
+    choose(&mut raw, "OAUTHBEARER")?;
+    let told = say(&mut raw, format!("n,,\u{1}auth=Bearer {other}\u{1}\u{1}"))?;
+    ensure!(told.error_code == 0 && !told.auth_bytes.is_empty(), "{told:?}");
+    is_told_of_its_login(&mut raw)?;
+    door.serves_others()
+}
+
+#[test]
+fn a_login_is_repeated_once_in_a_second_at_most() -> Result<()> {
+    let door = Door::new("", "")?;
+    let mut raw = door.alice()?;
+    assert_eq!(log_in(&mut raw, &plain(ALICE.0, ALICE.1))?.error_code, 0);
+    assert_eq!(handshake(&mut raw, "PLAIN")?.error_code, 34, "as by a broker");
+    is_served(&mut raw)
 }
 
 #[test]
@@ -165,11 +195,12 @@ fn all_of_a_login_and_requests_behind_it_may_come_at_once() -> Result<()> {
 #[test]
 fn a_second_login_is_of_the_same_principal_or_the_end() -> Result<()> {
     let door = Door::new("", "")?;
-    let mut raw = door.alice()?;
     for credential in [scram(Hash::Sha512, ALICE.0, ALICE.1), door::bearer(&door.issuer.mint(&Claims::of("alice"))?)] {
+        let mut raw = door.alice()?;
         assert_eq!(log_in(&mut raw, &credential)?.error_code, 0);
         is_served(&mut raw)?;
     }
+    let mut raw = door.alice()?;
     assert_eq!(log_in(&mut raw, &plain(BOB.0, BOB.1))?.error_code, FAILED);
     is_closed(&mut raw)?;
     let mut raw = door.alice()?;
