@@ -27,7 +27,7 @@ pub(crate) struct House {
     pub(crate) requests: Arc<Budget>,
     pub(crate) answers: Arc<Budget>,
     pub(crate) descriptors: Arc<Descriptors>,
-    pub(crate) tries: Tries,
+    pub(crate) tries: Arc<Tries>,
     /// Seats of clients that are on their way in.
     pub(crate) seats: Arc<Seats>,
     /// What was made of files, and is looked at as long as it is in use.
@@ -76,7 +76,7 @@ impl House {
             requests: Budget::new(memory.requests),
             answers: Budget::new(memory.answers),
             descriptors: Descriptors::new(),
-            tries: Tries::default(),
+            tries: Arc::default(),
             seats: Seats::new(),
             renewals: Arc::default(),
             decoys,

@@ -15,8 +15,8 @@ use super::peer::Moved;
 use crate::behind::Unspoken;
 use crate::events::{LoginEnded, Outcome};
 use crate::gate::Gate;
-use crate::tenant::Askers;
-use crate::tenant::Tenant;
+use crate::tenant::{Askers, Tenant};
+use crate::tries::Place;
 
 /// How long a refusal is held back, so that guessing takes time (brokers: connection.failed.authentication.delay.ms).
 const HELD_BACK: Duration = Duration::from_millis(100);
@@ -29,7 +29,7 @@ pub(super) struct Entry {
     judging: Option<(Mechanism, Judging)>,
 }
 
-type Judging = Pin<Box<dyn Future<Output = Judged> + Send>>;
+type Judging = Pin<Box<dyn Future<Output = (Judged, Place)> + Send>>;
 
 /// What has become of a step.
 enum Judged {
@@ -40,6 +40,18 @@ enum Judged {
     Not,
     /// The login is good, and nobody speaks for the client at a cluster.
     Unspoken(LoggedIn, Unspoken),
+}
+
+impl Judged {
+    /// Whether it was a guess that was wrong, and is told as such.
+    fn is_a_guess(&self) -> bool {
+        match self {
+            Self::GoesOn(_, exchange) => exchange.given_up().is_some_and(|why| why.is_a_guess()),
+            Self::Refused(failure, told) => *told == Told::NotYet && failure.why.is_a_guess(),
+            Self::Unspoken(_, why) => !matches!(why, Unspoken::Unreached(..)),
+            Self::In(..) | Self::Not => false,
+        }
+    }
 }
 
 /// Whether a refusal was told when it was decided, which is before it is final.
@@ -91,12 +103,11 @@ impl Session {
                 let Some((mechanism, exchange)) = self.entry.waits.take() else {
                     return self.engine.judged(self.now, Verdict::Unjudged);
                 };
-                let (tenant, turn) = (Arc::clone(&self.entrance.tenant), self.house.tries.turn(self.comes_from()));
+                let (tenant, tries) = (Arc::clone(&self.entrance.tenant), Arc::clone(&self.house.tries));
+                let source = self.comes_from();
                 let judging = async move {
-                    if let Some(turn) = turn {
-                        tokio::time::sleep_until(turn).await;
-                    }
-                    judge(gate, tenant, exchange, token).await
+                    let place = tries.place(source).await;
+                    (judge(gate, tenant, exchange, token).await, place)
                 };
                 self.entry.judging = Some((mechanism, Box::pin(judging)));
             }
@@ -106,8 +117,11 @@ impl Session {
     pub(super) fn poll_judging(&mut self, cx: &mut Context<'_>) -> Moved {
         let Some((mechanism, judging)) = &mut self.entry.judging else { return Moved::No };
         let mechanism = *mechanism;
-        let Poll::Ready(judged) = judging.as_mut().poll(cx) else { return Moved::No };
+        let Poll::Ready((judged, place)) = judging.as_mut().poll(cx) else { return Moved::No };
         self.entry.judging = None;
+        if !judged.is_a_guess() {
+            place.give_back();
+        }
         let verdict = match judged {
             Judged::GoesOn(challenge, exchange) => {
                 if let Some(why) = exchange.given_up() {
@@ -132,7 +146,6 @@ impl Session {
                 match why {
                     Unspoken::Unreached(..) => Verdict::Unjudged,
                     Unspoken::Unmapped(_) | Unspoken::NothingToPass(_) | Unspoken::Refused(..) => {
-                        self.house.tries.failed(self.comes_from());
                         Verdict::Refused(Why::WrongPassword.told().to_owned())
                     }
                 }
@@ -170,9 +183,6 @@ impl Session {
 
     /// Counts and tells that a login is refused.
     fn refused(&self, mechanism: Mechanism, claimed: Option<&str>, why: &Why) {
-        if why.is_a_guess() {
-            self.house.tries.failed(self.comes_from());
-        }
         self.login_ended(Some(mechanism), claimed, Outcome::Refused(why));
     }
 
