@@ -168,3 +168,38 @@ async fn tell_of_failures(cluster: Arc<str>, mut known: watch::Receiver<Known>, 
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use skein_config::login::ClusterLogin;
+    use skein_settings::Secret;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn two_clients_of_one_principal_do_not_share_what_they_have_shown() {
+        let login = ClusterLogin { service: None, clients: Clients::PassOn, map: BTreeMap::new() };
+        let cluster = Cluster {
+            name: Arc::from("kafka"),
+            bootstrap: Vec::new(),
+            nodes: Vec::new(),
+            addresses: BTreeMap::new(),
+            login: Some(login),
+            tls: None,
+        };
+        let behind = Behind::new(cluster, None, &Arc::default());
+        let shown = |password: &str| Credential::Plain { user: "alice".to_owned(), password: Secret::new(password) };
+        let (one, other) = (shown("one"), shown("other"));
+        // The cluster has taken what one has shown.
+        let asker = behind.asker.speaking_as(Arc::new(Speaker::Client(one.clone())));
+        let passed = Passed { asker: Arc::downgrade(&asker), shown: one.clone(), when: Instant::now() };
+        behind.passed.lock().unwrap().push(passed);
+        let alice = Arc::from("alice");
+        let again = behind.speaking_for(&alice, Some(&one)).await.unwrap();
+        assert!(Arc::ptr_eq(&again, &asker), "it is not asked again");
+        let told = behind.speaking_for(&alice, Some(&other)).await;
+        assert!(matches!(told, Err(Unspoken::Unreached(..))), "the cluster is to judge it, and is not there");
+        let told = behind.speaking_for(&alice, None).await;
+        assert!(matches!(told, Err(Unspoken::NothingToPass(_))));
+    }
+}

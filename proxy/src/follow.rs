@@ -114,4 +114,21 @@ mod tests {
         assert_eq!(**now.borrow(), "two");
         fs::remove_dir_all(&folder).unwrap();
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_file_that_is_half_written_is_not_taken() {
+        let path = std::env::temp_dir().join(format!("skein-follow-half-{}", std::process::id()));
+        fs::write(&path, "one").unwrap();
+        let followed = Followed { path: path.clone(), most: 10 };
+        let first = followed.read(parse).unwrap();
+        let mut now = followed.follow(first, parse, Arc::default());
+        fs::write(&path, "tw").unwrap();
+        // One look falls between the two halves.
+        tokio::time::sleep(LOOK + LOOK / 2).await;
+        assert!(!now.has_changed().unwrap());
+        fs::write(&path, "two").unwrap();
+        now.changed().await.unwrap();
+        assert_eq!(**now.borrow_and_update(), "two");
+        fs::remove_file(&path).unwrap();
+    }
 }
