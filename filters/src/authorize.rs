@@ -14,6 +14,8 @@
 
 mod answer;
 pub mod apis;
+#[cfg(test)]
+mod costs;
 pub mod grants;
 #[cfg(test)]
 mod model;

@@ -153,13 +153,16 @@ fn the_body_of_a_large_produce_is_decided_about_before_it_comes() {
 
 /// A Fetch v12 of one topic with so many partitions.
 fn fetch(partitions: u8) -> Vec<u8> {
+    fetch_of("topic", partitions)
+}
+
+fn fetch_of(topic: &str, partitions: u8) -> Vec<u8> {
     let mut frame = vec![0, 1, 0, 12, 0, 0, 0, 7, 0xff, 0xff, 0];
     // No replica; half a second, one byte, 1 MiB, no transactions; no session.
     frame.extend([0xff; 4]);
     frame.extend([0, 0, 1, 0xf4, 0, 0, 0, 1, 0, 16, 0, 0, 0]);
     frame.extend([0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]);
-    frame.extend([2, 6]);
-    frame.extend(b"topic");
+    frame.extend(named(topic));
     frame.push(partitions + 1);
     for index in 0..partitions {
         frame.extend([0, 0, 0, index]);
@@ -174,12 +177,21 @@ fn fetch(partitions: u8) -> Vec<u8> {
     framed(&frame)
 }
 
+/// A list of one topic, up to its partitions.
+fn named(topic: &str) -> Vec<u8> {
+    [&[2, u8::try_from(topic.len()).unwrap() + 1], topic.as_bytes()].concat()
+}
+
 /// A Produce v9 to one topic, of so many partitions without records.
 fn produce(partitions: u8) -> Vec<u8> {
+    produce_to("topic", partitions)
+}
+
+fn produce_to(topic: &str, partitions: u8) -> Vec<u8> {
     let mut frame = vec![0, 0, 0, 9, 0, 0, 0, 7, 0xff, 0xff, 0];
     // No transactional id, acks, timeout.
-    frame.extend([0, 0xff, 0xff, 0, 0, 0x75, 0x30, 2, 6]);
-    frame.extend(b"topic");
+    frame.extend([0, 0xff, 0xff, 0, 0, 0x75, 0x30]);
+    frame.extend(named(topic));
     frame.push(partitions + 1);
     for index in 0..partitions {
         frame.extend([0, 0, 0, index, 1, 0]);
@@ -197,13 +209,18 @@ fn cost(engine: &mut Engine, request: &[u8]) -> (u64, Move) {
     (allocated.count_total, moved)
 }
 
+/// Has the lane dialled that a request needs.
+fn up(engine: &mut Engine, request: &[u8]) {
+    assert!(matches!(engine.from_client(begins(), &mut request.to_vec()), Move::Wait | Move::Take(0)));
+    assert!(matches!(engine.poll(), Some(Effect::Dial(LANE, _))));
+    engine.lane_up(begins(), LANE);
+}
+
 #[test]
 fn what_is_allowed_is_judged_without_an_allocation_and_passes_as_ever() {
     for request in [produce(1), produce(100), fetch(1), fetch(100)] {
         let costs = [engine(), judged()].map(|mut engine| {
-            assert!(matches!(engine.from_client(begins(), &mut request.clone()), Move::Wait | Move::Take(0)));
-            assert!(engine.poll().is_some());
-            engine.lane_up(begins(), LANE);
+            up(&mut engine, &request);
             // Queues and what else lives on are made for the first ones.
             (0..8).for_each(|_| drop(cost(&mut engine, &request)));
             cost(&mut engine, &request)
@@ -211,5 +228,91 @@ fn what_is_allowed_is_judged_without_an_allocation_and_passes_as_ever() {
         let [plain, judged] = costs;
         assert_eq!(plain.1, Move::Keep(narrow(request.len()), Out::Lane(LANE)));
         assert_eq!(plain, judged);
+    }
+}
+
+/// What a request costs from its first byte to its last, what it has done included: allocations, and the bytes that go on.
+fn whole_cost(mut engine: Engine, request: &[u8]) -> (u64, usize) {
+    let now = begins();
+    up(&mut engine, request);
+    let costs = (0..12).map(|_| {
+        let (mut request, mut at, mut passed) = (request.to_vec(), 0, 0);
+        let allocated = measure(|| {
+            while at < request.len() {
+                let moved = engine.from_client(now, request.get_mut(at..).unwrap());
+                assert!(matches!(moved, Move::Keep(_, Out::Lane(LANE)) | Move::Take(_)), "{moved:?}");
+                if let Move::Keep(bytes, _) | Move::Take(bytes) = moved {
+                    at += wide(bytes);
+                }
+                passed += if let Move::Keep(bytes, _) = moved { wide(bytes) } else { 0 };
+                while engine.poll().is_some() {}
+            }
+        });
+        engine.check().unwrap();
+        (allocated.count_total, passed)
+    });
+    // Queues and what else lives on are made for the first ones.
+    costs.last().unwrap()
+}
+
+#[test]
+fn a_further_partition_costs_what_it_costs_without_rules() {
+    let requests: [fn(u8) -> Vec<u8>; 3] = [produce, |partitions| produce_to("secret-1", partitions), fetch];
+    for request in requests {
+        let costs = [1, 2, 64].map(|partitions| {
+            let request = request(partitions);
+            let judged = whole_cost(judged(), &request);
+            // What a Produce may not write is spoilt where it stands.
+            assert_eq!(judged, whole_cost(engine(), &request));
+            assert_eq!(judged.1, request.len());
+            judged.0
+        });
+        // What is remembered to answer in a broker's stead is a vector that doubles.
+        assert!(costs[2] <= costs[0] + 6, "{costs:?}");
+    }
+}
+
+#[test]
+fn a_partition_of_a_fetch_that_is_refused_costs_one_allocation_at_most() {
+    let refused = |partitions| {
+        let (allocated, passed) = whole_cost(judged(), &fetch_of("secret-1", partitions));
+        assert_eq!(passed, 0);
+        allocated
+    };
+    let one = refused(1);
+    // Each has a place in the answer, which is made here; buffers double.
+    for (partitions, doublings) in [(2, 1), (16, 4), (100, 7)] {
+        let all = refused(partitions);
+        assert!(all <= one + u64::from(partitions) + 3 * doublings, "{partitions}: {all}, and {one} for one");
+    }
+}
+
+/// The answer to a Produce v9 of so many partitions.
+fn written(correlation: u8, partitions: u8) -> Vec<u8> {
+    let mut frame = vec![0, 0, 0, correlation, 0];
+    frame.extend(named("topic"));
+    frame.push(partitions + 1);
+    for index in 0..partitions {
+        // No error, an offset, a time, where the log starts; no record errors, no message, no tags.
+        frame.extend([0, 0, 0, index, 0, 0]);
+        frame.extend([0; 24]);
+        frame.extend([1, 0, 0]);
+    }
+    frame.extend([0, 0, 0, 0, 0, 0]);
+    framed(&frame)
+}
+
+#[test]
+fn the_answer_to_what_was_judged_passes_without_an_allocation() {
+    for partitions in [1, 100] {
+        let (mut engine, now) = (judged(), begins());
+        up(&mut engine, &produce(partitions));
+        for pass in 0..2 {
+            cost(&mut engine, &produce(partitions));
+            let (mut answer, mut moved) = (written(pass, partitions), Move::Wait);
+            let allocated = measure(|| moved = engine.from_lane(now, LANE, &mut answer));
+            assert_eq!(moved, Move::Keep(narrow(answer.len()), Out::Client));
+            assert!(pass == 0 || allocated.count_total == 0, "{allocated:?}");
+        }
     }
 }

@@ -68,6 +68,9 @@ struct Names {
     prefix: HashMap<Box<[u8]>, Said>,
     /// The lengths of the prefixes, shortest first.
     lengths: Vec<usize>,
+    /// How many look-ups there have been, of all of these names together.
+    #[cfg(test)]
+    looked_up: std::sync::atomic::AtomicU32,
 }
 
 impl Names {
@@ -89,9 +92,17 @@ impl Names {
         *slot = slot.and(said);
     }
 
+    /// One look-up.
+    #[inline]
+    fn look_up(&self, among: &HashMap<Box<[u8]>, Said>, name: &[u8]) -> Option<Said> {
+        #[cfg(test)]
+        self.looked_up.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        among.get(name).copied()
+    }
+
     /// What the prefixes of a name say, the whole of it included.
     fn prefixes(&self, name: &[u8]) -> Said {
-        let of = |length: &usize| self.prefix.get(name.get(..*length)?).copied();
+        let of = |length: &usize| self.look_up(&self.prefix, name.get(..*length)?);
         self.lengths
             .iter()
             .map_while(|length| (*length <= name.len()).then(|| of(length)))
@@ -100,7 +111,7 @@ impl Names {
     }
 
     fn said(&self, name: &[u8]) -> Said {
-        let literal = self.literal.get(name).copied().unwrap_or_default();
+        let literal = self.look_up(&self.literal, name).unwrap_or_default();
         self.any.and(literal).and(self.prefixes(name))
     }
 
@@ -168,6 +179,13 @@ impl Grants {
         let denied = |said: &Said| said.denied.has(operation);
         let some = names.literal.values().any(denied) || names.prefix.values().any(denied);
         names.any.allows(operation) && !some
+    }
+
+    /// How many look-ups there have been.
+    #[cfg(test)]
+    pub(super) fn looked_up(&self) -> u32 {
+        let all = [&self.topics, &self.groups, &self.transactional_ids, &self.cluster];
+        all.map(|names| names.looked_up.load(std::sync::atomic::Ordering::Relaxed)).iter().sum()
     }
 
     /// What it may do to something: a bit for each operation.

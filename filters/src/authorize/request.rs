@@ -18,7 +18,7 @@ use super::split::{Asked, Change, Changes, NAMES, Part, Place, Verdict, is_item}
 use crate::filter::{Beside, Flow};
 
 /// What is looked at besides names.
-const LOOKED_AT: Meanings =
+pub(super) const LOOKED_AT: Meanings =
     Meanings::of(&[Meaning::AutoCreate, Meaning::SessionId, Meaning::SessionEpoch, Meaning::TopicRegex]);
 
 /// APIs whose answers have items that an outline cannot tell.
