@@ -149,9 +149,38 @@ impl<'d> Compile<'d> {
             .iter()
             .filter_map(|(listener, declared)| self.claims.listener(&owner, listener.get_ref(), declared.as_ref()?));
         let listeners = listeners.collect();
+        self.woven(&target, declared, &at);
         let filters = self.filters(declared);
         let limits = declared.limits.limits.clone();
         Some(VirtualCluster { name: Arc::from(name.get_ref().as_str()), id, target, filters, listeners, limits })
+    }
+
+    /// What topics of several routes ask of the rest.
+    fn woven(&mut self, target: &Target, declared: &document::VirtualCluster, at: &Range<usize>) {
+        if !target.weaves() {
+            return;
+        }
+        let mut ways = target.ways();
+        ways.sort_unstable();
+        if let Some(index) =
+            ways.windows(2).find_map(|pair| if let [one, other] = pair { (one == other).then_some(*one) } else { None })
+        {
+            let name = self.places.iter().find(|(_, place)| matches!(place, Place::At(of) if *of == index));
+            let what = format!("two ways lead to cluster {}", quoted(name.map_or("", |(name, _)| name)));
+            let right =
+                "let one route lead to it: its brokers would be listed twice, and each topic belongs to one route";
+            self.fault(what, at.clone(), right);
+        }
+        let relayed = declared
+            .listeners
+            .values()
+            .flatten()
+            .find(|listener| matches!(listener.login.get_ref(), ListenerLogin::Relay));
+        if let Some(listener) = relayed {
+            let right =
+                "let Skein judge logins: it asks clusters itself where topics are, and has nothing to log in with here";
+            self.fault("a relayed login, and topics that belong to routes", listener.login.span(), right);
+        }
     }
 
     /// The filters of a virtual cluster. Those that are right, if one is not: then nothing is served.

@@ -5,6 +5,7 @@ use skein_protocol::code::Code;
 use skein_protocol::ids::{ApiKey, Direction, VirtualNodeId};
 use skein_protocol::passage::{Edit, Value};
 use skein_protocol::table::Fact;
+use skein_protocol::varint::Inline;
 
 use crate::producer::Tag;
 
@@ -31,6 +32,14 @@ pub struct Memo {
     pub refused: Option<Code>,
     /// The code with which a filter refused something that has passed, if it did.
     pub denied: Option<Code>,
+    /// Partitions that have been named so far.
+    pub partitions: usize,
+    /// The code of what the topic's partitions are refused with that are named next, since it is not where the request goes.
+    pub elsewhere: Option<Code>,
+    /// The partitions, by their number in the request, that were refused on their way, and with which codes.
+    pub spoilt: Vec<(usize, Code)>,
+    /// The topic that was named last; set by a name in front of a topic's id.
+    pub topic: Inline,
     /// What the client may do with what was named last, a bit for each operation; set by a name in an answer.
     pub may: u32,
 }

@@ -18,6 +18,7 @@ pub mod client;
 pub mod edge;
 pub mod face;
 pub mod filter;
+pub mod pattern;
 pub mod producer;
 
 pub use client::Client;

@@ -8,7 +8,7 @@ use skein_protocol::ids::{ApiKey, Direction};
 use skein_protocol::messages::{self, ApiVersionsRequest, ApiVersionsResponse, StrBytes};
 use skein_protocol::table::{Table, Versions};
 use skein_routing::apis::metadata;
-use skein_routing::topology::{Offer, Topology};
+use skein_routing::topology::{Offer, Topics, Topology};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::failure::Failure;
@@ -117,4 +117,15 @@ pub(crate) async fn identity(stream: &mut Stream, offer: &Offer) -> Result<Topol
     let answer = exchange(stream, 1, &metadata::question(version, 1)).await;
     let answer = answer.map_err(|failure| failure.closed_means(Failure::LoginWanted))?;
     Ok(metadata::learn(version, &answer)?)
+}
+
+/// Asks for all topics with their ids; `None`: the cluster gives none.
+///
+/// # Errors
+/// [`Failure`]: the stream is of no further use.
+pub(crate) async fn topics(stream: &mut Stream, offer: &Offer) -> Result<Option<Topics>, Failure> {
+    let offered = offer.apis.get(&ApiKey::METADATA).copied();
+    let Some((version, question)) = offered.and_then(|offered| metadata::listing(offered, 2)) else { return Ok(None) };
+    let answer = exchange(stream, 2, &question).await?;
+    Ok(Some(metadata::listed(version, &answer)?))
 }

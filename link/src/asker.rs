@@ -234,7 +234,7 @@ impl Asker {
             Some((known, found)) => Err(Unreached::Elsewhere { address, found, known }),
         });
         let outcome = outcome.map(|(address, Inspected { offer, topology: found })| {
-            if depth == Depth::Identity {
+            if depth != Depth::Offer {
                 // Brokers that are gone, or are spoken to at another address now, have no say any more in what is offered.
                 offers.retain(|(known, _)| self.is_place_of_one(known, &found));
             }
@@ -277,6 +277,7 @@ fn merge(known: &Topology, found: Topology) -> Topology {
         cluster_id: found.cluster_id.or_else(|| known.cluster_id.clone()),
         offer: found.offer.or_else(|| known.offer.clone()),
         nodes,
+        topics: found.topics.or_else(|| known.topics.clone()),
     }
 }
 

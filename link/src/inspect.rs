@@ -16,6 +16,8 @@ pub enum Depth {
     Offer,
     /// That, its cluster's id, and which brokers it knows.
     Identity,
+    /// That, and its topics with their ids.
+    Topics,
 }
 
 /// What a broker said of itself and of its cluster.
@@ -42,11 +44,16 @@ pub(crate) async fn look(mut stream: Stream, depth: Depth, speaker: Option<&Spea
     let offer = ask::offer(&mut stream).await?;
     let topology = match depth {
         Depth::Offer => Topology::default(),
-        Depth::Identity => {
+        Depth::Identity | Depth::Topics => {
             if let Some(speaker) = speaker {
                 login::log_in(&mut login::Own(&mut stream), speaker, login::version(&offer)?).await?;
             }
-            ask::identity(&mut stream, &offer).await?
+            let known = ask::identity(&mut stream, &offer).await?;
+            let topics = match depth {
+                Depth::Topics => ask::topics(&mut stream, &offer).await?,
+                Depth::Offer | Depth::Identity => None,
+            };
+            Topology { topics, ..known }
         }
     };
     Ok(Inspected { offer, topology })

@@ -35,6 +35,8 @@ pub enum Edit {
     Null,
     /// The array element that it is, or stands in, is left out. Only in a frame that is complete.
     Drop,
+    /// It cannot be decided yet: the passage stops in front of it. Only in a body that streams.
+    Hold,
 }
 
 /// Who decides about the fields of a message.
@@ -57,6 +59,8 @@ pub(crate) enum Done {
     Drop,
     /// It has no place for the new value.
     Unfit,
+    /// It cannot be decided yet.
+    Hold,
 }
 
 /// Has `editor` decide about the value that `encoded` holds wholly.
@@ -70,7 +74,9 @@ pub(crate) fn apply<E: Editor + ?Sized>(spot: &Spot, encoded: &mut [u8], editor:
     match editor.edit(spot.fact, value) {
         Edit::Keep => Done::InPlace,
         Edit::Int(number) if spot.encoding == Encoding::Fixed => int(encoded, number),
-        edit @ (Edit::Int(_) | Edit::Id(_) | Edit::Text(_) | Edit::Null | Edit::Drop) => rare(spot, encoded, edit),
+        edit @ (Edit::Int(_) | Edit::Id(_) | Edit::Text(_) | Edit::Null | Edit::Drop | Edit::Hold) => {
+            rare(spot, encoded, edit)
+        }
     }
 }
 
@@ -95,6 +101,7 @@ fn rare(spot: &Spot, encoded: &mut [u8], edit: Edit) -> Done {
         Edit::Text(text) => string(spot, encoded, &text),
         Edit::Null => null(spot),
         Edit::Drop => Done::Drop,
+        Edit::Hold => Done::Hold,
         Edit::Keep | Edit::Int(_) | Edit::Id(_) => Done::Unfit,
     }
 }

@@ -10,6 +10,14 @@ pub struct VirtualNodeId(pub i32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RealNodeId(pub i32);
 
+/// A topic id as clients see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct VirtualTopicId(pub [u8; 16]);
+
+/// A topic id as one cluster knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RealTopicId(pub [u8; 16]);
+
 impl fmt::Display for VirtualNodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -39,7 +47,7 @@ macro_rules! keys {
 keys! {
     PRODUCE 0, FETCH 1, LIST_OFFSETS 2, METADATA 3, OFFSET_COMMIT 8, OFFSET_FETCH 9, FIND_COORDINATOR 10, JOIN_GROUP 11,
     HEARTBEAT 12, LEAVE_GROUP 13, SYNC_GROUP 14, DESCRIBE_GROUPS 15, SASL_HANDSHAKE 17, API_VERSIONS 18,
-    CREATE_TOPICS 19, DELETE_RECORDS 21, INIT_PRODUCER_ID 22, OFFSET_FOR_LEADER_EPOCH 23, ADD_PARTITIONS_TO_TXN 24, ADD_OFFSETS_TO_TXN 25,
+    CREATE_TOPICS 19, DELETE_TOPICS 20, DELETE_RECORDS 21, INIT_PRODUCER_ID 22, OFFSET_FOR_LEADER_EPOCH 23, ADD_PARTITIONS_TO_TXN 24, ADD_OFFSETS_TO_TXN 25,
     END_TXN 26, WRITE_TXN_MARKERS 27, TXN_OFFSET_COMMIT 28, SASL_AUTHENTICATE 36, DESCRIBE_QUORUM 55, DESCRIBE_CLUSTER 60,
     DESCRIBE_PRODUCERS 61, CONSUMER_GROUP_HEARTBEAT 68, GET_TELEMETRY_SUBSCRIPTIONS 71, PUSH_TELEMETRY 72,
     SHARE_GROUP_HEARTBEAT 76, SHARE_FETCH 78, SHARE_ACKNOWLEDGE 79,

@@ -19,6 +19,7 @@ pub mod answer;
 pub mod batch;
 pub mod code;
 pub mod crc;
+pub mod divide;
 mod edit;
 pub mod frame;
 pub mod ids;

@@ -87,6 +87,45 @@ impl Outline {
         self.many.capacity()
     }
 
+    /// Takes back what was taken down since it had this size.
+    pub(crate) fn back_to(&mut self, size: usize) {
+        self.len = self.len.min(size);
+        self.many.truncate(self.len);
+        if let Some(few) = self.few.get_mut(..self.many.len()) {
+            few.copy_from_slice(&self.many);
+            self.many.clear();
+        }
+    }
+
+    /// Of the elements of arrays within arrays, such as the partitions of topics, only those whose number `keep` says yes to.
+    #[must_use]
+    pub fn only(&self, keep: impl Fn(usize) -> bool) -> Self {
+        let (mut only, mut depth, mut seen, mut keeps) =
+            (Self { state: self.state, ..Self::default() }, 0_u32, 0, true);
+        for entry in self.entries() {
+            match entry {
+                Entry::Open(_) => depth += 1,
+                Entry::Element if depth == 2 => {
+                    keeps = keep(seen);
+                    seen += 1;
+                }
+                Entry::Close => {
+                    keeps |= depth == 2;
+                    depth = depth.saturating_sub(1);
+                }
+                Entry::Element | Entry::Value(..) => {}
+            }
+            match entry {
+                _ if !keeps => {}
+                Entry::Open(index) => only.open(index),
+                Entry::Element => only.element(),
+                Entry::Close => only.close(),
+                Entry::Value(index, encoded) => only.put_value(index, encoded),
+            }
+        }
+        only
+    }
+
     /// Takes down a value, not yet edited.
     #[inline]
     pub(crate) fn value(&mut self, spot: &Spot, encoded: &[u8]) {
@@ -179,5 +218,61 @@ impl<'a> Iterator for Entries<'a> {
             }
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Topics with so many partitions each, and what the log says of them.
+    fn outline(topics: &[usize]) -> Outline {
+        let mut outline = Outline::default();
+        outline.open(1);
+        for partitions in topics {
+            outline.element();
+            outline.put_value(2, b"a-topic-with-a-name");
+            outline.open(3);
+            for partition in 0..*partitions {
+                outline.element();
+                outline.put_value(4, &[u8::try_from(partition).unwrap()]);
+            }
+            outline.close();
+        }
+        outline.close();
+        outline
+    }
+
+    fn entries(outline: &Outline) -> Vec<String> {
+        outline.entries().map(|entry| format!("{entry:?}")).collect()
+    }
+
+    #[test]
+    fn what_is_taken_back_was_never_there() {
+        let whole = outline(&[1, 2, 1]);
+        for size in 0..200 {
+            let mut other = Outline::default();
+            other.open(1);
+            let mark = other.size();
+            other.put_value(2, &vec![7; size]);
+            other.back_to(mark);
+            for entry in whole.entries().skip(1) {
+                match entry {
+                    Entry::Open(index) => other.open(index),
+                    Entry::Element => other.element(),
+                    Entry::Close => other.close(),
+                    Entry::Value(index, encoded) => other.put_value(index, encoded),
+                }
+            }
+            assert_eq!(entries(&other), entries(&whole), "{size}");
+        }
+    }
+
+    #[test]
+    fn only_the_partitions_that_are_asked_for_are_kept() {
+        let some = outline(&[2, 0, 3]).only(|number| number == 1 || number == 4);
+        let partitions = entries(&some).into_iter().filter(|entry| entry.starts_with("Value(4")).collect::<Vec<_>>();
+        assert_eq!(partitions, ["Value(4, [1])", "Value(4, [2])"]);
+        assert_eq!(entries(&outline(&[2, 1]).only(|_| true)), entries(&outline(&[2, 1])));
     }
 }

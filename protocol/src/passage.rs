@@ -35,6 +35,8 @@ pub enum Next {
     },
     /// So many zero bytes go out; nothing of the input is taken.
     Zeros(u32),
+    /// The editor cannot decide yet about what comes next.
+    Hold,
     /// The message has ended.
     End,
 }
@@ -58,6 +60,8 @@ struct State {
     blank: u32,
     /// Whether tags that hold brokers' addresses are blanked.
     hide_addresses: bool,
+    /// Set when the walk stopped in front of what the editor could not decide about.
+    held: bool,
 }
 
 /// How far a tag that is blanked is moved up: above the known ones, and still one byte long.
@@ -71,7 +75,7 @@ impl Passage {
         let hide_addresses = wanted.has(Meaning::Host);
         Self {
             walker: Walker::new(layout, length, wanted.with_batches()),
-            state: State { room: Room::None, put: None, zeros: 0, blank: 0, hide_addresses },
+            state: State { room: Room::None, put: None, zeros: 0, blank: 0, hide_addresses, held: false },
         }
     }
 
@@ -104,6 +108,9 @@ impl Passage {
         let stop = self.walker.run(&mut input, &mut Work { state: &mut self.state, editor, outline })?;
         let walked = self.walker.at() - start;
         match stop {
+            Stop::Told if std::mem::take(&mut self.state.held) => {
+                Ok(if walked > 0 { Next::Keep(walked) } else { Next::Hold })
+            }
             Stop::Told => {
                 let skipped = self.state.put.as_ref().map_or(self.state.blank, |(skip, _)| *skip);
                 match walked - skipped {
@@ -163,9 +170,15 @@ impl<E: Editor + ?Sized> Sink<&mut [u8]> for Work<'_, E> {
     #[inline]
     fn value(&mut self, spot: &Spot, input: &mut &mut [u8], ahead: usize) -> Result<Flow, Malformed> {
         let encoded = input.get_mut(ahead..ahead + wide(spot.len)).unwrap_or(&mut []);
+        let mark = self.outline.size();
         self.outline.value(spot, encoded);
         match edit::apply(spot, encoded, self.editor) {
             Done::InPlace => Ok(Flow::On),
+            Done::Hold => {
+                self.outline.back_to(mark);
+                self.state.held = true;
+                Ok(Flow::Hold)
+            }
             Done::Instead(put) => self.state.replace(spot.at, spot.len, put),
             Done::Drop | Done::Unfit => Err(Malformed::Unfit { at: spot.at }),
         }

@@ -93,7 +93,7 @@ impl<E: Editor + ?Sized> Sink<&mut [u8]> for Rewrite<'_, E> {
                 self.innermost_array().ok_or(Malformed::Unfit { at: spot.at })?.dropping = true;
                 self.dropping += 1;
             }
-            Done::Unfit => return Err(Malformed::Unfit { at: spot.at }),
+            Done::Unfit | Done::Hold => return Err(Malformed::Unfit { at: spot.at }),
         }
         Ok(Flow::On)
     }

@@ -139,7 +139,7 @@ fn a_stream_whose_names_grow_does_without_allocations_too() {
                 Next::Keep(bytes) => at += wide(bytes),
                 Next::Put { skip, .. } => at += wide(skip),
                 Next::Zeros(_) => {}
-                Next::End => break,
+                Next::Hold | Next::End => break,
                 Next::Need(bytes) => panic!("{bytes} bytes are needed"),
             }
         }

@@ -95,7 +95,7 @@ fn descent(
     let head = Head { length: 0, key: api.key, version, correlation: 0 };
     let client = Client::arrived(Arc::clone(&listener.name), ([0, 0, 0, 0], 0).into());
     let face: Arc<dyn Edge> = Arc::<Face>::clone(&listener.face);
-    let descent = cluster.target.descend_telling(&head, at, &client, (vec![face], manner), &mut |passed| {
+    let descent = cluster.target.descend_telling(&head, at, &client, (vec![face], manner, None), &mut |passed| {
         let name = passed.level.routes.get(&passed.route).map_or("?", |route| &route.name);
         let node = passed.at.map_or("any node".to_owned(), |node| format!("node {node}"));
         let what = format!("{}: takes route `{name}` ({}), {node} there", passed.level.kind, passed.route.0);

@@ -113,8 +113,8 @@ impl Look<'_> {
             nodes.extend(inspected.topology.nodes.clone());
         }
         match depth {
-            Depth::Identity if !seen.is_empty() => self.nodes(&nodes).await,
-            Depth::Identity => {}
+            Depth::Identity | Depth::Topics if !seen.is_empty() => self.nodes(&nodes).await,
+            Depth::Identity | Depth::Topics => {}
             Depth::Offer => self.find(Weight::Good, "logins are relayed, so only what its brokers offer was asked for"),
         }
         self.versions();

@@ -9,6 +9,7 @@ use skein_link::Asker;
 use skein_link::tls::Material;
 use skein_login::Credential;
 use skein_protocol::ids::VirtualNodeId;
+use skein_routing::book::Book;
 use skein_routing::engine::Need;
 use skein_routing::graph::{Door, LoginMode};
 use skein_routing::topology::ClusterIndex;
@@ -91,6 +92,7 @@ impl Tenant {
             _series: series,
             reported: Mutex::default(),
         });
+        let book = cluster.target.weaves().then(|| Arc::new(Book::new(&cluster.id, cluster.target.clone())));
         let mut entrances = Vec::new();
         let gates = gates.into_iter().chain(std::iter::repeat(None));
         for ((listener, (.., guests)), gate) in cluster.listeners.into_iter().zip(&tenant.listeners).zip(gates) {
@@ -101,6 +103,7 @@ impl Tenant {
                 face: listener.face,
                 target: cluster.target.clone(),
                 clusters: clusters.clone(),
+                book: book.clone(),
                 login,
                 limits: cluster.limits.clone(),
                 requests: Arc::clone(&house.requests),

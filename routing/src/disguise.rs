@@ -22,8 +22,8 @@ use skein_settings::{Fault, Table, Text, integer, text};
 use crate::apis::manner::{self, Place};
 use crate::graph::Manner;
 use crate::kind::{Kind, Route};
-use crate::nodes::NodeMap;
-use crate::router::{Course, Request, RouteId, Router, Step};
+use crate::nodes::{self, NodeMap};
+use crate::router::{Course, Cx as Asks, Request, RouteId, Router, Step};
 
 /// What stands in the table of such a router.
 #[derive(Clone, Debug)]
@@ -61,16 +61,12 @@ impl Kind for Disguise {
     type RouteSettings = ();
 
     fn settings(table: &mut Table<'_>) -> Option<Settings> {
-        let stride = table.or("stride", integer(1, i64::from(u16::MAX) + 1), 16, "The stride of its node ids.");
+        let stride = nodes::stride(table);
         let prefix = table.required("prefix", prefix(), "What its topics' names begin with on the inner side.");
         let generation = integer(0, MOST_GENERATIONS);
         let generation =
             table.or("generation", generation, 0, "By how many times 2²⁰ leader epochs are higher outside.");
-        Some(Settings {
-            stride: stride?.into_inner(),
-            prefix: prefix?.into_inner(),
-            generation: generation?.into_inner(),
-        })
+        Some(Settings { stride: stride?, prefix: prefix?.into_inner(), generation: generation?.into_inner() })
     }
 
     fn route_settings(_table: &mut Table<'_>) -> Option<()> {
@@ -78,13 +74,7 @@ impl Kind for Disguise {
     }
 
     fn prepare(settings: &Settings, routes: &[Route<()>]) -> Result<Self, Vec<Fault>> {
-        let beyond = |route: &&Route<()>| i32::from(route.id.get_ref().0) >= settings.stride;
-        let right = format!("use ids below the stride, which is {}", settings.stride);
-        let fault = |route: &Route<()>| {
-            let what = format!("route id {} makes node ids of another route", route.id.get_ref().0);
-            Fault::new(what, route.id.span(), &right)
-        };
-        let faults: Vec<_> = routes.iter().filter(beyond).map(fault).collect();
+        let faults = nodes::beyond(settings.stride, routes);
         let ids: Vec<_> = routes.iter().map(|route| *route.id.get_ref()).collect();
         Self::new(settings.clone(), &ids).filter(|_| faults.is_empty()).ok_or(faults)
     }
@@ -109,6 +99,10 @@ impl Disguise {
 }
 
 impl Router for Disguise {
+    fn fallback(&self) -> Option<RouteId> {
+        self.routes.first().copied()
+    }
+
     fn course(&self, head: &Head, at: Option<VirtualNodeId>, _client: &Client) -> Course {
         let route =
             at.and_then(|at| self.map.inner(at)).map(|(route, _)| route).or_else(|| self.routes.first().copied());
@@ -144,7 +138,7 @@ impl Router for Disguise {
         })
     }
 
-    fn route(&self, _request: Request, _client: &Client) -> Step {
+    fn route(&self, _request: Request, _cx: &Asks<'_>) -> Step {
         Step::Refuse(Code::UNSUPPORTED_VERSION)
     }
 }

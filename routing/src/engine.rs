@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use skein_filters::{Client, Tag};
-use skein_protocol::ids::VirtualNodeId;
+use skein_protocol::ids::{VirtualNodeId, VirtualTopicId};
 use skein_protocol::passage::Passage;
 use skein_protocol::varint::Inline;
 
@@ -108,6 +108,8 @@ pub enum Need {
     Identity,
     /// Where its brokers are now, since one was not where it was said to be.
     Again,
+    /// Which topics it has, with their ids: a client named one by an id that nobody has met.
+    Topics,
 }
 
 /// One client connection.
@@ -142,6 +144,8 @@ pub struct Engine {
     starved: Option<Instant>,
     /// Since when a request has been waiting for memory.
     starving: Option<Instant>,
+    /// Topic ids of the request that waits for lists of topics.
+    learning: Vec<[u8; 16]>,
 }
 
 /// What this connection knows of a cluster.
@@ -153,11 +157,18 @@ struct View {
     asked: Option<Instant>,
     /// Since when a request has been waiting for something to be known.
     since: Option<Instant>,
+    /// Until when its list of topics is waited for. Set when it is asked for.
+    listing: Option<Instant>,
 }
 
 /// What follows where an invariant does not hold.
 fn astray() -> Move {
     Move::Close(Reason::Astray)
+}
+
+/// Whether a cluster's list of topics is waited for.
+fn is_listing(views: &[View], cluster: ClusterIndex) -> bool {
+    views.iter().any(|view| view.cluster == cluster && view.listing.is_some())
 }
 
 /// The tag of a cluster's producer ids.
@@ -173,7 +184,7 @@ impl Engine {
         let views = door.clusters.iter().map(|cluster| {
             let found = known.iter().find(|(known, _)| known == cluster);
             let topology = found.map(|(_, topology)| Arc::clone(topology)).unwrap_or_default();
-            View { cluster: *cluster, tag: topology.tag(), topology, asked: None, since: None }
+            View { cluster: *cluster, tag: topology.tag(), topology, asked: None, since: None, listing: None }
         });
         Self {
             login: Login::new(door.login),
@@ -197,6 +208,7 @@ impl Engine {
             closing: None,
             starved: None,
             starving: None,
+            learning: Vec::new(),
         }
     }
 
@@ -215,9 +227,27 @@ impl Engine {
     pub fn learned(&mut self, cluster: ClusterIndex, topology: Option<Arc<Topology>>) {
         let Some(view) = self.views.iter_mut().find(|view| view.cluster == cluster) else { return };
         view.asked = None;
-        if let Some(topology) = topology {
-            view.tag = topology.tag();
-            view.topology = topology;
+        let Some(topology) = topology else {
+            view.listing = None;
+            return;
+        };
+        let news = topology
+            .topics
+            .clone()
+            .filter(|topics| !view.topology.topics.as_ref().is_some_and(|known| Arc::ptr_eq(known, topics)));
+        view.tag = topology.tag();
+        view.topology = topology;
+        let (Some(topics), Some(book)) = (news, &self.door.book) else { return };
+        view.listing = None;
+        for (name, id) in topics.iter() {
+            book.learn(cluster, name.as_bytes(), *id);
+        }
+        for id in &self.learning {
+            if let Some(name) = book.name(VirtualTopicId(*id))
+                && let Ok(name) = std::str::from_utf8(&name)
+            {
+                self.guard.learned(*id, name);
+            }
         }
     }
 
@@ -234,6 +264,9 @@ impl Engine {
             if view.asked.is_some_and(|until| until <= now) {
                 view.asked = None;
             }
+            if view.listing.is_some_and(|until| until <= now) {
+                view.listing = None;
+            }
         }
         self.late_judgement(now);
         self.late_lanes(now);
@@ -248,7 +281,7 @@ impl Engine {
     /// When [`Engine::tick`] is due.
     pub fn next_deadline(&self) -> Option<Instant> {
         let lanes = self.lanes.iter().filter_map(Lane::due);
-        let views = self.views.iter().filter_map(|view| view.asked);
+        let views = self.views.iter().flat_map(|view| [view.asked, view.listing]).flatten();
         let logins = self.login.judged_by();
         lanes.chain(views).chain(logins).chain(self.arrives_by()).chain(self.starved).min()
     }

@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use skein_filters::{Client, Edge, Face, Filters};
 use skein_protocol::frame::Head;
-use skein_protocol::ids::{RealNodeId, VirtualNodeId};
+use skein_protocol::ids::{ApiKey, Direction, RealNodeId, VirtualNodeId};
+use skein_protocol::varint::Inline;
 
+use crate::book::Book;
 use crate::budget::Budget;
-use crate::path::Path;
-use crate::router::{Course, RouteId, Router};
+use crate::path::{Path, renamed};
+use crate::router::{Course, Owned, Owner, RouteId, Router};
 use crate::topology::{ClusterIndex, Destination};
 
 /// What a virtual cluster or a route leads to.
@@ -118,6 +120,8 @@ pub struct Door {
     pub target: Target,
     /// Every cluster that can be reached.
     pub clusters: Vec<ClusterIndex>,
+    /// The topic ids that clients hold; `None`: they are the cluster's own.
+    pub book: Option<Arc<Book>>,
     /// How clients log in.
     pub login: LoginMode,
     /// Bounds.
@@ -164,25 +168,99 @@ pub enum Manner {
     Gather(u32),
 }
 
+/// What a descent begins with: the edges passed already, what the API asks for where no router has a say, and the topic ids
+/// that clients hold, if those are not the clusters' own.
+pub type Onward<'a> = (Vec<Arc<dyn Edge>>, Manner, Option<&'a Arc<Book>>);
+
+/// Where something that has a name is, seen from the address that a request came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whereabouts {
+    /// There.
+    Here,
+    /// At another cluster.
+    Elsewhere,
+    /// Nowhere: no rule exposes it.
+    Nowhere,
+}
+
 impl Target {
-    /// Follows the decisions of all levels from here. `edges`: those passed already. `manner`: what the API asks for where
-    /// no router has a say.
-    pub fn descend(
-        &self, head: &Head, at: Option<VirtualNodeId>, client: &Client, edges: Vec<Arc<dyn Edge>>, manner: Manner,
-    ) -> Descent {
-        self.descend_telling(head, at, client, (edges, manner), &mut |_| {})
+    /// Whether some level below has topics that belong to one of several routes.
+    pub fn weaves(&self) -> bool {
+        match self {
+            Self::Cluster(_) => false,
+            Self::Router(level) => level.router.weaves() || level.routes.values().any(|route| route.target.weaves()),
+        }
+    }
+
+    /// Whether every level below has a way for an API.
+    pub fn offers(&self, key: ApiKey) -> bool {
+        match self {
+            Self::Cluster(_) => true,
+            Self::Router(level) => {
+                level.router.offers(key) && level.routes.values().all(|route| route.target.offers(key))
+            }
+        }
+    }
+
+    /// Where something is that is called `name` here, for a request that came to node `at`; `None`: to a bootstrap address.
+    pub fn whereabouts(&self, of: Owned, name: &[u8], at: Option<VirtualNodeId>) -> Whereabouts {
+        let (mut target, mut at, mut name) = (self, at, Inline::from_slice(name));
+        let mut found = Whereabouts::Here;
+        loop {
+            let Self::Router(level) = target else { return found };
+            let addressed = match at {
+                Some(node) => level.router.node(node),
+                None => level.router.fallback().map(|route| (route, VirtualNodeId(-1))),
+            };
+            let Some((here, inner)) = addressed else { return Whereabouts::Nowhere };
+            let route = match level.router.owner(of, &name) {
+                Owner::Any => here,
+                Owner::Nobody => return Whereabouts::Nowhere,
+                Owner::Route(route) => route,
+            };
+            if route != here {
+                // What is elsewhere may still be exposed by none of the levels there.
+                found = Whereabouts::Elsewhere;
+            }
+            if of == Owned::Topic {
+                let Some(renamed) = renamed(&*level.router.edge(route), Direction::ToBroker, &name) else {
+                    return Whereabouts::Nowhere;
+                };
+                name = renamed;
+            }
+            let Some(next) = level.routes.get(&route) else { return Whereabouts::Nowhere };
+            at = (found == Whereabouts::Here).then_some(inner).filter(|inner| inner.0 >= 0);
+            target = &next.target;
+        }
+    }
+
+    /// What a topic of a cluster is called here. `None`: it is not to be seen.
+    pub fn shown(&self, cluster: ClusterIndex, name: &[u8]) -> Option<Inline> {
+        match self {
+            Self::Cluster(this) => (*this == cluster).then(|| Inline::from_slice(name)),
+            Self::Router(level) => level.routes.iter().find_map(|(id, route)| {
+                let inner = route.target.shown(cluster, name)?;
+                renamed(&*level.router.edge(*id), Direction::ToClient, &inner)
+            }),
+        }
+    }
+
+    /// Follows the decisions of all levels from here.
+    pub fn descend(&self, head: &Head, at: Option<VirtualNodeId>, client: &Client, on: Onward<'_>) -> Descent {
+        self.descend_telling(head, at, client, on, &mut |_| {})
     }
 
     /// The same; each level that is passed is told.
     pub fn descend_telling(
-        &self, head: &Head, at: Option<VirtualNodeId>, client: &Client,
-        (mut edges, manner): (Vec<Arc<dyn Edge>>, Manner), tell: &mut dyn FnMut(Passed<'_>),
+        &self, head: &Head, at: Option<VirtualNodeId>, client: &Client, (mut edges, manner, book): Onward<'_>,
+        tell: &mut dyn FnMut(Passed<'_>),
     ) -> Descent {
         let (mut target, mut at, mut manner) = (self.clone(), at, manner);
         loop {
             let level = match target {
                 Self::Cluster(cluster) => {
                     let node = at.map(|node| RealNodeId(node.0));
+                    edges.extend(book.map(|book| book.edge(cluster)));
                     return Descent::One { manner, path: Path::new(edges, Destination { cluster, node }) };
                 }
                 Self::Router(level) => level,
@@ -223,12 +301,17 @@ impl Target {
         }
     }
 
+    /// The cluster at the end of every way down.
+    pub fn ways(&self) -> Vec<ClusterIndex> {
+        match self {
+            Self::Cluster(cluster) => vec![*cluster],
+            Self::Router(level) => level.routes.values().flat_map(|route| route.target.ways()).collect(),
+        }
+    }
+
     /// Every cluster below, each once.
     pub fn clusters(&self) -> Vec<ClusterIndex> {
-        let mut found = match self {
-            Self::Cluster(cluster) => vec![*cluster],
-            Self::Router(level) => level.routes.values().flat_map(|route| route.target.clusters()).collect(),
-        };
+        let mut found = self.ways();
         found.sort_unstable();
         found.dedup();
         found

@@ -10,6 +10,7 @@ use skein_settings::{Fault, Integer, Item, Shape, Spanned, Table, Value, fields,
 
 use crate::declared::{DeclaredFilter, DeclaredRoute, DeclaredRouter, DeclaredTarget, target};
 use crate::router::{RouteId, Router};
+use crate::weave::Weave;
 
 /// A route as its router's kind sees it.
 #[derive(Clone, Debug)]
@@ -72,7 +73,7 @@ pub struct Registry {
 impl Registry {
     /// The kinds that Skein comes with.
     pub fn standard() -> Self {
-        Self::default().with_filter::<Authorize>()
+        Self::default().with::<Weave>().with_filter::<Authorize>()
     }
 
     /// With one more kind.

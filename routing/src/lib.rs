@@ -14,7 +14,9 @@
 //! the engine are in [`engine::Engine::check`].
 
 pub mod apis;
+pub mod book;
 pub mod budget;
+mod catalogue;
 pub mod declared;
 #[cfg(any(test, feature = "disguise"))]
 pub mod disguise;
@@ -25,6 +27,7 @@ pub mod nodes;
 pub mod path;
 pub mod router;
 pub mod topology;
+pub mod weave;
 
 pub use engine::Engine;
 pub use graph::{Door, Limits, Target};

@@ -1,7 +1,9 @@
 //! Node ids: one bijection per router.
 
 use skein_protocol::ids::VirtualNodeId;
+use skein_settings::{Fault, Table, integer};
 
+use crate::kind::Route;
 use crate::router::RouteId;
 
 /// The largest virtual node id. Java before 4.4 names a coordinator's connection `MAX_INT − id`, so ids stay below 2³⁰.
@@ -42,6 +44,24 @@ impl NodeMap {
         let inner = i32::try_from(id.checked_div(stride)?).ok()?;
         Some((RouteId(route), VirtualNodeId(inner)))
     }
+}
+
+/// Asks a router's table for the stride of its node ids; `None` if it has a fault.
+pub fn stride(table: &mut Table<'_>) -> Option<i32> {
+    let about =
+        "How many routes have node ids of their own: `id + stride · inner`. It never changes: clients hold these ids.";
+    table.or("stride", integer(1, i64::from(u16::MAX) + 1), 16, about).map(skein_settings::Spanned::into_inner)
+}
+
+/// The routes whose ids a stride has no room for.
+pub fn beyond<S>(stride: i32, routes: &[Route<S>]) -> Vec<Fault> {
+    let beyond = |route: &&Route<S>| i32::from(route.id.get_ref().0) >= stride;
+    let right = format!("use ids below the stride, which is {stride}");
+    let fault = |route: &Route<S>| {
+        let what = format!("route id {} makes node ids of another route", route.id.get_ref().0);
+        Fault::new(what, route.id.span(), &right)
+    };
+    routes.iter().filter(beyond).map(fault).collect()
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! The way to one broker: the edges that a message passes, and the editor that runs them.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use skein_filters::{Cx, Edge, Filter, Memo, Tag};
 use skein_protocol::ids::{ApiKey, Direction};
 use skein_protocol::outline::OUTLINED;
 use skein_protocol::passage::{Edit, Editor, Value};
-use skein_protocol::table::{Fact, Layout, Table};
+use skein_protocol::table::{Fact, Layout, Message, Table};
+use skein_protocol::varint::Inline;
 use skein_protocol::{Meaning, Meanings};
 
 use crate::topology::Destination;
@@ -52,16 +53,9 @@ impl Path {
 
     /// The name that a topic has where the path ends.
     pub fn topic(&self, name: &str) -> Option<String> {
-        let request = &Table::get().api(ApiKey::METADATA)?.request;
-        let topics = request.fields.iter().flat_map(|field| &field.fields);
-        let fact = topics.map(|field| field.fact).find(|fact| fact.meaning == Meaning::TopicName)?;
-        let mut seen = Seen::default();
-        let mut editor = Translator::new(self, ApiKey::METADATA, Direction::ToBroker, None, &mut seen);
-        match editor.edit(fact, Value::Text(name.as_bytes())) {
-            Edit::Text(name) => String::from_utf8(name.to_vec()).ok(),
-            Edit::Keep => Some(name.to_owned()),
-            Edit::Int(_) | Edit::Id(_) | Edit::Null | Edit::Drop => None,
-        }
+        let over = |name: Inline, edge: &Arc<dyn Edge>| renamed(&**edge, Direction::ToBroker, &name);
+        let name = self.edges.iter().try_fold(Inline::from_slice(name.as_bytes()), over)?;
+        String::from_utf8(name.to_vec()).ok()
     }
 
     /// The edges, the face first.
@@ -106,6 +100,25 @@ impl Path {
         } else {
             Lengths::Any
         }
+    }
+}
+
+/// What a topic is called on the other side of an edge. `None`: it is not there.
+pub fn renamed(edge: &dyn Edge, way: Direction, name: &[u8]) -> Option<Inline> {
+    static FACTS: LazyLock<[Option<&'static Fact>; 2]> = LazyLock::new(|| {
+        let named = |message: &Message| {
+            let mut fields = message.fields.iter().flat_map(|field| &field.fields).map(|field| field.fact);
+            fields.find(|fact| fact.meaning == Meaning::TopicName)
+        };
+        Table::get().api(ApiKey::METADATA).map_or([None; 2], |api| [named(&api.request), named(&api.response)])
+    });
+    let [to_broker, to_client] = *FACTS;
+    let fact = if way == Direction::ToBroker { to_broker } else { to_client }?;
+    let cx = Cx { key: ApiKey::METADATA, way, tag: None };
+    match edge.edit(&mut Memo::default(), &cx, fact, Value::Text(name)) {
+        Edit::Keep => Some(Inline::from_slice(name)),
+        Edit::Text(name) => Some(name),
+        Edit::Int(_) | Edit::Id(_) | Edit::Null | Edit::Drop | Edit::Hold => None,
     }
 }
 
@@ -183,7 +196,7 @@ impl<'a> Translator<'a> {
                 Edit::Id(id) => Value::Id(*id),
                 Edit::Text(text) => Value::Text(text),
                 Edit::Null => Value::Null,
-                Edit::Drop => return,
+                Edit::Drop | Edit::Hold => return,
             };
             let edit = filter.on_field(&mut self.seen.memo, (self.cx.key, self.cx.way), fact, value);
             if edit != Edit::Keep {
@@ -229,7 +242,7 @@ impl Editor for Translator<'_> {
                 Edit::Id(id) => Value::Id(*id),
                 Edit::Text(text) => Value::Text(text),
                 Edit::Null => Value::Null,
-                Edit::Drop => return,
+                Edit::Drop | Edit::Hold => return,
             };
             let edit = edge.edit(&mut self.seen.memo, &self.cx, fact, value);
             if edit != Edit::Keep {

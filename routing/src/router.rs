@@ -6,10 +6,11 @@ use bytes::Bytes;
 use skein_filters::{Client, Edge};
 use skein_protocol::code::Code;
 use skein_protocol::frame::Head;
-use skein_protocol::ids::VirtualNodeId;
+use skein_protocol::ids::{ApiKey, VirtualNodeId};
+use skein_protocol::varint::Inline;
 
 /// A route of a router. Its number never changes, whatever becomes of the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RouteId(pub u16);
 
 /// Where a request goes, decided from its head and the address that it came to.
@@ -79,8 +80,58 @@ pub enum Step {
     Refuse(Code),
 }
 
+/// What names are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owned {
+    /// Topics.
+    Topic,
+    /// Groups.
+    Group,
+    /// Transactional ids.
+    TransactionalId,
+}
+
+/// Whose something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// That of whatever route it comes to: this level has no say.
+    Any,
+    /// One route's.
+    Route(RouteId),
+    /// No route's: nobody is to see it.
+    Nobody,
+}
+
+/// What a router may look at besides the request.
+pub struct Cx<'a> {
+    /// Who asks.
+    pub client: &'a Client,
+    /// What the topic with an id is called at this level; `None`: nobody knows it.
+    pub names: &'a dyn Fn([u8; 16]) -> Option<Inline>,
+}
+
 /// One level of the graph. Its edges are bijections; its decisions are pure functions of what it is given.
 pub trait Router: Send + Sync {
+    /// Whether topics, groups and transactional ids belong to one route each: what one of them has the others do not.
+    fn weaves(&self) -> bool {
+        false
+    }
+
+    /// Whose a name is, as this level has it.
+    fn owner(&self, of: Owned, name: &[u8]) -> Owner {
+        let _ = (of, name);
+        Owner::Any
+    }
+
+    /// Whether it has a way for an API.
+    fn offers(&self, key: ApiKey) -> bool {
+        let _ = key;
+        true
+    }
+
+    /// The route of what is for one broker and comes to none.
+    fn fallback(&self) -> Option<RouteId>;
+
     /// The course of a request that came to node `at` of this level; `None` for a bootstrap address.
     fn course(&self, head: &Head, at: Option<VirtualNodeId>, client: &Client) -> Course;
 
@@ -94,5 +145,5 @@ pub trait Router: Send + Sync {
     fn edge(&self, route: RouteId) -> Arc<dyn Edge>;
 
     /// Routes a request whose course was [`Course::Whole`].
-    fn route(&self, request: Request, client: &Client) -> Step;
+    fn route(&self, request: Request, cx: &Cx<'_>) -> Step;
 }

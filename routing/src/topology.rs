@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use skein_filters::{Address, Tag};
-use skein_protocol::ids::{ApiKey, RealNodeId};
+use skein_protocol::ids::{ApiKey, RealNodeId, RealTopicId};
 use skein_protocol::table::Versions;
 
 /// A cluster, by its place in the configuration.
@@ -42,7 +42,28 @@ impl Offer {
         let newer = if other.epoch > self.epoch { other.clone() } else { self };
         Self { apis, ..newer }
     }
+
+    /// What two clusters offer alike: of features, the lowest level that one of them has.
+    #[must_use]
+    pub fn across(self, other: &Self) -> Self {
+        type Features = Vec<(Arc<str>, i16, i16)>;
+        let both = |one: &Features, other: &Features| -> Features {
+            let least = |(name, from, to): &(Arc<str>, i16, i16)| {
+                let (_, from_there, to_there) = other.iter().find(|(there, ..)| there == name)?;
+                let (from, to) = (*from.max(from_there), *to.min(to_there));
+                (from <= to).then(|| (Arc::clone(name), from, to))
+            };
+            one.iter().filter_map(least).collect()
+        };
+        let (supported, finalized) = (both(&self.supported, &other.supported), both(&self.finalized, &other.finalized));
+        // It grows whenever that of one of them does.
+        let epoch = if self.epoch < 0 || other.epoch < 0 { -1 } else { self.epoch.saturating_add(other.epoch) };
+        Self { supported, finalized, epoch, ..self.meet(other) }
+    }
 }
+
+/// Topics, by name, with their ids.
+pub type Topics = Arc<[(Box<str>, RealTopicId)]>;
 
 /// A snapshot of what is known of a cluster. Pieces come at different times; none is taken back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,6 +74,8 @@ pub struct Topology {
     pub offer: Option<Arc<Offer>>,
     /// Where each broker is reached.
     pub nodes: BTreeMap<RealNodeId, Address>,
+    /// Its topics with their ids, as it listed them last to whoever asked; `None` until somebody had to know.
+    pub topics: Option<Topics>,
 }
 
 impl Topology {

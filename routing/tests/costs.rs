@@ -46,6 +46,7 @@ fn judged_by(filters: Filters) -> Engine {
         face: Arc::new(Face::new("costs", BTreeMap::from([(VirtualNodeId(1), address)]))),
         target: Target::Cluster(CLUSTER),
         clusters: vec![CLUSTER],
+        book: None,
         login: LoginMode::None,
         limits: Limits::default(),
         requests: Budget::new(1 << 20),
@@ -56,6 +57,7 @@ fn judged_by(filters: Filters) -> Engine {
         cluster_id: Some(Arc::from("a-cluster")),
         offer: Some(Arc::new(Offer { apis, ..Offer::default() })),
         nodes: BTreeMap::new(),
+        topics: None,
     };
     let client = Client::arrived(Arc::from("costs"), ([127, 0, 0, 1], 1).into());
     Engine::new(Arc::new(door), client, Some(VirtualNodeId(1)), &[(CLUSTER, Arc::new(topology))])

@@ -34,6 +34,7 @@ fn engine(target: Target) -> Engine {
         face: Arc::new(Face::new("story", BTreeMap::new())),
         target,
         clusters: vec![CLUSTER],
+        book: None,
         login: LoginMode::None,
         limits: Limits::default(),
         requests: Budget::new(1 << 20),

@@ -54,6 +54,7 @@ pub fn run(root: &Path) -> Result<ExitCode> {
     );
     stages.push(Stage::cargo("every way in", &[&kafka[..], &["fronted"]].concat()).with("SKEIN_WAYS", "all"));
     stages.push(Stage::cargo("behind logins", &[&kafka[..], &["sealed"]].concat()).with("SKEIN_SEALED", "all"));
+    stages.push(Stage::cargo("two clusters", &[&kafka[..], &["woven"]].concat()).with("SKEIN_WOVEN", "all"));
     stages.push(Stage::cargo("rotation", &[&kafka[..], &["rotated"]].concat()).with("SKEIN_ROTATIONS", "20"));
     stages.extend(std::iter::repeat_with(chaos).take(CHAOS));
     stage::run(root, stages)

@@ -6,20 +6,10 @@
 use std::collections::HashMap;
 
 use super::operation::{Operation, Operations, Resource};
+use crate::pattern::Pattern;
 
 /// The name of the cluster among resources, as in Kafka.
 pub const CLUSTER: &[u8] = b"kafka-cluster";
-
-/// Which names a rule is about.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Pattern {
-    /// All.
-    Any,
-    /// One.
-    Literal(Box<[u8]>),
-    /// Those that begin so.
-    Prefix(Box<[u8]>),
-}
 
 /// A rule, for whom it is about.
 #[derive(Clone, Debug)]
@@ -208,16 +198,5 @@ impl Rule {
 
     fn new(effect: Effect, operations: impl IntoIterator<Item = Operation>, resource: Resource, names: &str) -> Self {
         Self { effect, operations: Operations::of(operations), resource, pattern: Pattern::of(names) }
-    }
-}
-
-impl Pattern {
-    /// The names that a text stands for: one, those that begin as it does if it ends in `*`, all if it is `"*"`.
-    pub fn of(text: &str) -> Self {
-        match text.strip_suffix('*') {
-            None => Self::Literal(text.as_bytes().into()),
-            Some("") => Self::Any,
-            Some(start) => Self::Prefix(start.as_bytes().into()),
-        }
     }
 }

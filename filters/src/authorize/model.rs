@@ -4,8 +4,9 @@ use proptest::prelude::*;
 use skein_login::ANONYMOUS;
 
 use super::Authorize;
-use super::grants::{Effect, Pattern, Rule};
+use super::grants::{Effect, Rule};
 use super::operation::{Operation, Operations, Resource};
+use crate::pattern::Pattern;
 
 /// Names over few letters, so that they meet.
 const NAMES: [&str; 8] = ["a", "ab", "abc", "abd", "b", "ba", "bab", "c"];
@@ -32,12 +33,7 @@ fn rule() -> impl Strategy<Value = (&'static str, Rule)> {
 
 fn matches(rule: &(&str, Rule), principal: &str, resource: Resource, name: &str) -> bool {
     let (who, rule) = rule;
-    let named = match &rule.pattern {
-        Pattern::Any => true,
-        Pattern::Literal(literal) => **literal == *name.as_bytes(),
-        Pattern::Prefix(prefix) => name.as_bytes().starts_with(prefix),
-    };
-    (*who == "*" || *who == principal) && rule.resource == resource && named
+    (*who == "*" || *who == principal) && rule.resource == resource && rule.pattern.has(name.as_bytes())
 }
 
 /// The operations, each of which brings this one along if it is allowed.

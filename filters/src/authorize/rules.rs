@@ -2,8 +2,9 @@
 
 use skein_settings::{Fault, Spanned, Table, Text, Value, fields, list, text, words};
 
-use super::grants::{CLUSTER, Effect, Pattern, Rule};
+use super::grants::{CLUSTER, Effect, Rule};
 use super::operation::{Operation, Operations, Resource};
+use crate::pattern::{Pattern, pattern};
 
 /// A rule of a file.
 #[derive(Clone, Debug)]
@@ -117,16 +118,6 @@ fn who() -> Text<Who> {
         // As Kafka's own lists have it; here it would be nobody's name.
         name if name.starts_with("User:") => Err("a principal with its type".to_owned()),
         name => Ok(Who::One(name.to_owned())),
-    })
-}
-
-fn pattern() -> Text<Pattern> {
-    text("a name such as \"orders\", a prefix such as \"orders-*\", or \"*\" for all", ".", |text| {
-        match text.strip_suffix('*').unwrap_or(text) {
-            "" if text.is_empty() => Err("an empty name".to_owned()),
-            start if start.contains('*') => Err("a `*` that is not at the end".to_owned()),
-            _ => Ok(Pattern::of(text)),
-        }
     })
 }
 

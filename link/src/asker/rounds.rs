@@ -15,6 +15,7 @@ fn depth(need: Need) -> Depth {
     match need {
         Need::Offer => Depth::Offer,
         Need::Identity | Need::Again => Depth::Identity,
+        Need::Topics => Depth::Topics,
     }
 }
 

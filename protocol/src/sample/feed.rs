@@ -54,7 +54,8 @@ pub fn feed<E: Editor + ?Sized>(
                 out.extend(put);
             }
             Next::Zeros(bytes) => out.resize(out.len() + wide(bytes), 0),
-            Next::End => {
+            // No editor of a sample holds anything.
+            Next::Hold | Next::End => {
                 assert_eq!(arrival.taken, frame.len(), "the passage ends before its frame");
                 return Ok(());
             }

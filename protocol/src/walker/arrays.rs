@@ -39,7 +39,7 @@ impl Walker {
         self.forward(len)?;
         match sink.open(&Open { at, len, count, index }) {
             Flow::On => Ok(Step::On),
-            Flow::Stop => Ok(Step::Stop(Stop::Told)),
+            Flow::Stop | Flow::Hold => Ok(Step::Stop(Stop::Told)),
         }
     }
 

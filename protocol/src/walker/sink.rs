@@ -59,6 +59,8 @@ pub enum Flow {
     On,
     /// It stops behind what it has just told.
     Stop,
+    /// It stops in front of the value that it has just told, and tells of it again when it goes on.
+    Hold,
 }
 
 /// What becomes of a known tag.

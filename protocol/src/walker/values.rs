@@ -67,6 +67,11 @@ impl Walker {
         match sink.value(spot, input, ahead)? {
             Flow::On => Ok(Step::On),
             Flow::Stop => Ok(Step::Stop(Stop::Told)),
+            Flow::Hold => {
+                self.pc -= 1;
+                self.at -= spot.len;
+                Ok(Step::Stop(Stop::Told))
+            }
         }
     }
 

@@ -24,7 +24,7 @@ pub(super) fn renamed(metadata: &[u8], rename: impl Fn(&[u8]) -> Edit) -> Option
         rest = behind;
         match rename(name) {
             Edit::Text(other) => put(&mut out, &other)?,
-            Edit::Keep | Edit::Int(_) | Edit::Id(_) | Edit::Null | Edit::Drop => put(&mut out, name)?,
+            Edit::Keep | Edit::Int(_) | Edit::Id(_) | Edit::Null | Edit::Drop | Edit::Hold => put(&mut out, name)?,
         }
     }
     out.extend_from_slice(rest);

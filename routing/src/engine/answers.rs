@@ -16,7 +16,7 @@ use super::incoming::Incoming;
 use super::lanes::{LaneId, Purpose, STARVED, write};
 use super::plan::PlanId;
 use super::slots::{SlotId, SlotState};
-use super::{Effect, Engine, Fault, Move, Out, astray, tag};
+use super::{Effect, Engine, Fault, Move, Out, astray, is_listing, tag};
 use crate::apis::metadata;
 use crate::path::{Lengths, Seen, Translator};
 
@@ -92,6 +92,8 @@ impl Engine {
             .guarded(self.guard.filters(), plan.response.guarded.fields);
         let next = passing.passage.next(input, &mut editor, &mut Outline::off()).map_err(Fault::Malformed)?;
         Ok(match next {
+            // Nobody holds an answer.
+            Next::Hold => Reply::Then(astray()),
             Next::Need(bytes) => Reply::Then(Move::Need(bytes)),
             Next::Keep(bytes) => Reply::Kept(bytes),
             Next::Put { skip, put } => Reply::Then(Move::Put(skip, put, Out::Client)),
@@ -237,6 +239,17 @@ impl Engine {
         &mut self, now: Instant, id: LaneId, head: &ReplyHead, (slot, plan_id): (SlotId, PlanId), input: &mut [u8],
     ) -> Result<Reply, Fault> {
         let Some(body) = self.whole_answer(head, input)? else { return Ok(Reply::Then(self.room_for(now, id, head))) };
+        let Some(plan) = self.plans.get(plan_id) else { return Ok(Reply::Then(astray())) };
+        let (cluster, layout) = (plan.path.to.cluster, plan.response.layout);
+        if is_listing(&self.views, cluster) {
+            return Ok(Reply::Then(Move::Wait));
+        }
+        let unheld = self.unheld_ids(plan.key, layout, cluster, body).map_err(Fault::Malformed)?;
+        if !unheld.is_empty() {
+            self.list(now, &[cluster], unheld);
+            return Ok(Reply::Then(Move::Take(0)));
+        }
+        let Some(body) = self.whole_answer(head, input)? else { return Ok(Reply::Then(astray())) };
         let Some(plan) = self.plans.get(plan_id) else { return Ok(Reply::Then(astray())) };
         let Some(asked) = self.slots.get_mut(slot) else { return Ok(Reply::Then(astray())) };
         write(body, 0, asked.head.correlation.to_be_bytes());

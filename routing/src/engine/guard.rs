@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use skein_filters::{Beside, Client, Filter, Flow, Interest};
 use skein_protocol::frame::Head;
-use skein_protocol::ids::{ApiKey, Direction};
+use skein_protocol::ids::{ApiKey, Direction, VirtualNodeId};
 use skein_protocol::merge::together;
 use skein_protocol::{Malformed, Meanings};
 
+use crate::catalogue::Catalogue;
 use crate::graph::Door;
 
 /// The filters of a connection.
@@ -58,10 +59,14 @@ pub(super) enum Judged {
 
 impl Guard {
     /// Opens the filters of a door, once.
-    pub(super) fn open(&mut self, door: &Door, client: &Client) {
+    pub(super) fn open(&mut self, door: &Door, at: Option<VirtualNodeId>, client: &Client) {
         if self.state == State::Closed {
             self.state = State::Open;
             self.filters = door.filters.iter().map(|filter| filter.open(client)).collect();
+            // Behind all others: what they let through is then kept to what is there.
+            if let Some(book) = &door.book {
+                self.filters.push(Box::new(Catalogue::new(door.target.clone(), at, Arc::clone(book))));
+            }
         }
     }
 
@@ -133,5 +138,5 @@ fn both(head: &Head, first: Option<Beside>, rest: Option<Beside>) -> Result<Opti
 
 /// Whether clients of a door are offered an API.
 pub(super) fn offers(door: &Door, key: ApiKey) -> bool {
-    door.filters.iter().all(|filter| Arc::as_ref(filter).offers(key))
+    door.filters.iter().all(|filter| Arc::as_ref(filter).offers(key)) && door.target.offers(key)
 }

@@ -2,6 +2,7 @@
 
 mod counting;
 mod learning;
+mod listing;
 mod ours;
 mod sending;
 mod steps;
@@ -164,7 +165,7 @@ impl Engine {
             return self.login_step(now, &head, input);
         }
         if matches!(manner::place(head.key), Place::Broker(_)) {
-            self.guard.open(&self.door, &self.client);
+            self.guard.open(&self.door, self.at, &self.client);
         }
         match self.plans.course(&head, &self.door, self.at, (&self.client, &self.guard)) {
             Course::Ours => self.ours(now, &head, input),

@@ -94,7 +94,7 @@ impl Plans {
             return Course::NotOffered;
         };
         let face = Arc::clone(&door.face);
-        match door.target.descend(head, at, client, vec![face], manner) {
+        match door.target.descend(head, at, client, (vec![face], manner, door.book.as_ref())) {
             Descent::One { manner, path } => self.add(head, path, manner, [request, response], guard),
             Descent::Refuse(code) => Course::Refuse(code),
             Descent::NoSuchNode => Course::NoSuchNode,

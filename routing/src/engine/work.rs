@@ -7,25 +7,27 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use skein_filters::{Beside, Edge, Tag};
+use skein_filters::{Address, Beside, Edge, Tag};
 use skein_protocol::Malformed;
 use skein_protocol::Meanings;
 use skein_protocol::code::Code;
 use skein_protocol::frame::{self, Head};
-use skein_protocol::ids::{Direction, VirtualNodeId};
+use skein_protocol::ids::{Direction, RealNodeId, VirtualNodeId, VirtualTopicId};
 use skein_protocol::outline::{OUTLINED, Outline};
 use skein_protocol::rewrite::{Rewritten, rewrite};
 use skein_protocol::table::Table;
+use skein_protocol::varint::Inline;
 
 use super::answers::hides_coordinator;
 use super::guard::Guard;
 use super::lanes::{LaneState, Purpose, write};
 use super::slots::{SlotId, SlotState};
 use super::{Effect, Engine};
+use crate::apis::metadata;
 use crate::graph::{Descent, Level, Manner};
-use crate::path::{Seen, Translator};
-use crate::router::{Leg, Lost, Reply, Request, Step, Then};
-use crate::topology::Destination;
+use crate::path::{Seen, Translator, renamed};
+use crate::router::{Cx, Leg, Lost, Reply, Request, Step, Then};
+use crate::topology::{ClusterIndex, Destination};
 
 /// The most steps that a request may take: learning twice and asking twice at each of a few levels is far below.
 const MOST_STEPS: u16 = 64;
@@ -92,7 +94,7 @@ impl Engine {
         self.work =
             Some(Work { number: self.works, slot, head: *head, edges, tasks: vec![root], legs: Vec::new(), steps: 0 });
         let request = Request { head: *head, at, frame: completed.with(Bytes::from(body)) };
-        let step = level.router.route(request, &self.client);
+        let step = self.route(level, 0, request);
         self.run(now, 0, step);
         Ok(())
     }
@@ -103,6 +105,29 @@ impl Engine {
             [only] => only.tag,
             _ => None,
         }
+    }
+
+    /// Has the router of a task route a request.
+    fn route(&self, level: &Level, task: usize, request: Request) -> Step {
+        let edges = self.edges_to(task);
+        let names = |id: [u8; 16]| {
+            let name = self.door.book.as_ref()?.name(VirtualTopicId(id))?;
+            let over = |name: Inline, edge: &Arc<dyn Edge>| renamed(&**edge, Direction::ToBroker, &name);
+            edges.iter().try_fold(Inline::from_slice(&name), over)
+        };
+        level.router.route(request, &Cx { client: &self.client, names: &names })
+    }
+
+    /// The edges from the client to the router of a task.
+    fn edges_to(&self, task: usize) -> Vec<Arc<dyn Edge>> {
+        let Some(work) = &self.work else { return Vec::new() };
+        let (mut ways, mut at) = (Vec::new(), task);
+        while let Some((parent, _, edges)) = work.tasks.get(at).and_then(|task| task.parent.as_ref()) {
+            ways.push(edges.as_slice());
+            at = *parent;
+        }
+        ways.push(work.edges.as_slice());
+        ways.into_iter().rev().flatten().cloned().collect()
     }
 
     /// Carries a step out.
@@ -148,7 +173,7 @@ impl Engine {
         let edges = vec![level.router.edge(leg.route)];
         let manner = Manner::Gather(frame::LONGEST);
         let mut body = leg.frame.to_vec();
-        match route.target.descend(&head, leg.at, &self.client, edges, manner) {
+        match route.target.descend(&head, leg.at, &self.client, (edges, manner, self.door.book.as_ref())) {
             Descent::One { path, .. } => {
                 let edges = path.edges().to_vec();
                 let tag = self.tag(path.to.cluster);
@@ -172,7 +197,7 @@ impl Engine {
                 if translated.is_err() {
                     return self.deliver(now, number, Err(Lost::Unsent));
                 }
-                let step = level.router.route(Request { head, at, frame: Bytes::from(body) }, &self.client);
+                let step = self.route(&level, number, Request { head, at, frame: Bytes::from(body) });
                 self.run(now, number, step);
             }
             Descent::Refuse(_) | Descent::NoSuchNode => self.reply(now, task, index, Err(Lost::Unsent)),
@@ -244,7 +269,8 @@ impl Engine {
         let edges = std::mem::take(&mut work.edges);
         self.work = None;
         let tag = self.only_tag();
-        let shown = reply.and_then(|frame| {
+        let crowned = reply.map(|frame| self.crowned(&head, frame));
+        let shown = crowned.and_then(|frame| {
             let mut frame = frame.to_vec();
             let parts = (&mut frame, &mut Outline::off());
             let seen = translate_guarded(&edges, &head, Direction::ToClient, tag, parts, &mut self.guard);
@@ -261,6 +287,21 @@ impl Engine {
             }
             Err(lost) => self.answer_lost(slot, lost),
         }
+    }
+}
+
+impl Engine {
+    /// An answer that tells of brokers tells of those of all clusters, whichever were asked.
+    fn crowned(&self, head: &Head, frame: Bytes) -> Bytes {
+        if self.door.book.is_none() || !metadata::tells_of_brokers(head.key) {
+            return frame;
+        }
+        let shown = |cluster: ClusterIndex, node: &RealNodeId| self.door.target.virtual_node(cluster, *node);
+        let brokers = self.views.iter().flat_map(|view| {
+            let place = |(node, place): (&RealNodeId, &Address)| Some((shown(view.cluster, node)?, place.clone()));
+            view.topology.nodes.iter().filter_map(place)
+        });
+        metadata::crowned(head, &frame, &brokers.collect::<Vec<_>>()).map_or(frame, Bytes::from)
     }
 }
 

@@ -89,6 +89,7 @@ impl Story {
             face: Arc::new(Face::new("story", BTreeMap::from([(VirtualNodeId(1), address)]))),
             target,
             clusters: vec![CLUSTER],
+            book: None,
             login,
             limits: Limits::default(),
             requests: Arc::clone(&requests),

@@ -17,7 +17,7 @@ use skein_routing::budget::Budget;
 use skein_routing::disguise::{Disguise, Settings};
 use skein_routing::graph::{Door, Level, Limits, LoginMode, Manner, Target};
 use skein_routing::nodes::NodeMap;
-use skein_routing::router::{Course, Leg, Request, RouteId, Router, Step};
+use skein_routing::router::{self, Course, Leg, Request, RouteId, Router, Step};
 use skein_routing::topology::ClusterIndex;
 
 /// How many nodes of a door have addresses.
@@ -43,6 +43,10 @@ fn legs(request: &Request, routes: &[u16]) -> Vec<Leg> {
 }
 
 impl Router for Fan {
+    fn fallback(&self) -> Option<RouteId> {
+        None
+    }
+
     fn course(&self, head: &Head, at: Option<VirtualNodeId>, _client: &Client) -> Course {
         if matches!(head.key, ApiKey::METADATA | ApiKey::HEARTBEAT) {
             return Course::Whole(1 << 20);
@@ -68,7 +72,7 @@ impl Router for Fan {
         Arc::new(Nodes { map: self.map, route })
     }
 
-    fn route(&self, request: Request, _client: &Client) -> Step {
+    fn route(&self, request: Request, _cx: &router::Cx<'_>) -> Step {
         let again = legs(&request, &[1]);
         let first = legs(&request, &[0, 1]);
         Step::Send {
@@ -152,6 +156,7 @@ pub(crate) fn door(dice: &mut Dice) -> Door {
         filters: Arc::from([]),
         face: Arc::new(Face::new("simulated", nodes.collect())),
         clusters: target.clusters(),
+        book: None,
         target,
         login: LoginMode::None,
         limits: Limits { open_requests, patience: Duration::from_secs(2), ..Limits::default() },

@@ -11,7 +11,6 @@ use std::{
 };
 
 use anyhow::{Result, anyhow, ensure};
-use serde_json::{Value, json};
 use skein_tests::{
     client::{self, Endpoint, Family, Mechanism, Way},
     cluster::{self, Acl, Cluster, Operation, Resource},
@@ -110,16 +109,6 @@ fn alice_gets_in_every_way() -> Result<()> {
     all_are(cases(&LET_IN), |(family, way, by)| connects(family, gatehouse()?.alice(cluster, way, by)?))
 }
 
-/// What `login` prints there: what it prints at the cluster, but for clients that take a refused token for a good one. Whatever
-/// they ask next a broker answers without any content, and closes; Skein closes.
-fn refusal_at_skein(family: Family, way: Way) -> Value {
-    match (family, way) {
-        (Family::KafkaJs, Way::Token) => json!({"login": "KafkaJSConnectionClosedError"}),
-        (Family::Aiokafka, Way::Token) => json!({"login": "KafkaConnectionError", "heard": []}),
-        _ => refusal(family, way),
-    }
-}
-
 #[test]
 fn what_is_wrong_is_refused_as_at_the_cluster() -> Result<()> {
     let cluster = cluster::guarded()?;
@@ -128,7 +117,7 @@ fn what_is_wrong_is_refused_as_at_the_cluster() -> Result<()> {
         // One of its own: who has guessed wrong too often has to wait, and all of these come from one address.
         let gatehouse = Gatehouse::start(cluster, Form::Bare, &service())?;
         let at = Endpoint::new(&gatehouse.bootstrap(way, by), access);
-        client::same(&refusal_at_skein(family, way), &login(family, at)?)?;
+        client::same(&refusal(family, way), &login(family, at)?)?;
         gatehouse.told(match way {
             Way::Password(_) => "wrong password",
             Way::Token => "the token is for another audience",

@@ -18,3 +18,4 @@ mod sealed;
 mod secured;
 mod stage;
 mod table;
+mod woven;

@@ -41,7 +41,8 @@ impl Engine {
             Ok(Next::Need(bytes)) => Step::Then(Move::Need(bytes)),
             Ok(Next::Keep(bytes)) => Step::Then(Move::Take(bytes)),
             Ok(Next::Put { skip, .. }) => Step::Then(Move::Take(skip)),
-            Ok(Next::Zeros(_)) => Step::Again,
+            // What is only counted is decided.
+            Ok(Next::Zeros(_) | Next::Hold) => Step::Again,
             Ok(Next::End) => {
                 if let Incoming::Counting { passage, slot, after, seen } = self.arrived() {
                     self.spare = Some(passage);

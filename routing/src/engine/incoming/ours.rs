@@ -14,8 +14,8 @@ use skein_protocol::{Malformed, Meanings};
 
 use super::counting::Counter;
 use super::{Effect, Engine, Move, Need, Reason, Step};
-use crate::apis::api_versions;
-use crate::engine::{Note, guard};
+use crate::apis::{api_versions, least};
+use crate::engine::{Note, View, guard};
 use crate::path::Seen;
 use crate::topology::{ClusterIndex, Offer};
 
@@ -28,7 +28,8 @@ impl Engine {
         if let Some(step) = self.complete(now, head, OURS, input) {
             return step;
         }
-        if let Some(unknown) = self.views.iter().find(|view| view.topology.offer.is_none()) {
+        if let Some(unknown) = self.views.iter().find(|view| view.topology.offer.is_none() && !self.does_without(view))
+        {
             return self.wait_for(now, unknown.cluster, Need::Offer);
         }
         let Some(offer) = self.offer() else { return self.end(Reason::Unreachable) };
@@ -60,9 +61,17 @@ impl Engine {
 
     /// What all clusters offer, as far as it is known.
     fn offer(&self) -> Option<Arc<Offer>> {
-        let mut offers = self.views.iter().filter_map(|view| view.topology.offer.as_ref());
-        let first = Arc::clone(offers.next()?);
-        Some(offers.fold(first, |common, other| Arc::new(Offer::clone(&common).meet(other))))
+        self.views.iter().find(|view| view.topology.offer.is_some())?;
+        let least = |view: &View| view.topology.offer.clone().unwrap_or_else(|| Arc::new(least::offer()));
+        let mut offers = self.views.iter().map(least);
+        let first = offers.next()?;
+        Some(offers.fold(first, |common, other| Arc::new(Offer::clone(&common).across(&other))))
+    }
+
+    /// Whether clients need not wait for what a cluster offers: it has been asked for in vain, and there are others.
+    fn does_without(&self, view: &View) -> bool {
+        let others = self.views.iter().any(|other| other.topology.offer.is_some());
+        others && self.door.book.is_some() && view.since.is_some() && view.asked.is_none()
     }
 
     /// What a request waited for is known.

@@ -4,22 +4,25 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use skein_filters::Beside;
+use skein_protocol::answer;
+use skein_protocol::code::Code;
 use skein_protocol::frame::{self, Head};
 use skein_protocol::ids::{ApiKey, Direction};
+use skein_protocol::merge::together;
 use skein_protocol::outline::Outline;
 use skein_protocol::passage::{self, Announce, Next, Passage};
 use skein_protocol::rewrite::{Rewritten, rewrite};
 use skein_protocol::varint::{narrow, wide};
 
 use super::{After, Effect, Engine, Incoming, LaneId, Move, Need, Out, PlanId, Reason, SlotId, SlotState, Step};
-use crate::apis::{manner, metadata};
+use crate::apis::{manner, metadata, woven};
 use crate::engine::guard::{Judged, Whole};
 use crate::engine::lanes::{LaneState, Purpose, Ticket, framed, write};
-use crate::engine::{Note, astray, tag};
+use crate::engine::{Note, astray, is_listing, tag};
 use crate::graph::{Descent, Manner};
 use crate::path::{Lengths, Seen, Translator};
 use crate::router::Lost;
-use crate::topology::Destination;
+use crate::topology::{ClusterIndex, Destination};
 
 /// A fetch whose answer must be completed asks for no more than this.
 const COMPLETED_FETCH: i64 = 1 << 20;
@@ -41,6 +44,9 @@ impl Engine {
             return self.ask_on_lane(now, to);
         }
         self.is_known(to.cluster);
+        if woven::gives_producer_ids(head.key) && self.shares_its_tag(to.cluster) {
+            return self.refuse_arriving(now, head, After::Code(Code::COORDINATOR_NOT_AVAILABLE));
+        }
         let mut lane = self.lane(to);
         match self.reach(now, lane) {
             LaneState::Up => {}
@@ -66,14 +72,26 @@ impl Engine {
         if self.is_learning(lane) {
             return Step::Then(Move::Wait);
         }
+        if is_listing(&self.views, to.cluster) {
+            return Step::Then(Move::Wait);
+        }
         let unknown = self.guard.unknown();
         if !unknown.is_empty() {
-            return self.learn(now, lane, &unknown);
+            return match self.door.book {
+                Some(_) => self.list(now, &[to.cluster], unknown),
+                None => self.learn(now, lane, &unknown),
+            };
         }
         match manner {
             Manner::Stream => self.stream(now, head, plan_id, lane, input),
             Manner::Gather(cap) => self.gather(now, head, plan_id, (lane, cap), input),
         }
+    }
+
+    /// Whether another cluster's producer ids would be taken for those of this one: their tags are the same by chance.
+    fn shares_its_tag(&self, cluster: ClusterIndex) -> bool {
+        let tag = tag(&self.views, cluster);
+        self.views.iter().any(|view| view.cluster != cluster && view.tag.is_some() && view.tag == tag)
     }
 
     /// Waits for a lane that is being dialled, or is to be.
@@ -153,6 +171,10 @@ impl Engine {
             return Step::Then(astray());
         };
         let (id, slot) = (*lane, *slot);
+        let waits = self.plans.get(*plan).is_some_and(|plan| is_listing(&self.views, plan.path.to.cluster));
+        if waits {
+            return Step::Then(Move::Wait);
+        }
         let (Some(plan), Some(asked)) = (self.plans.get(*plan), self.slots.get_mut(slot)) else {
             return Step::Then(astray());
         };
@@ -160,6 +182,11 @@ impl Engine {
         let mut editor = Translator::new(&plan.path, plan.key, Direction::ToBroker, tag, seen)
             .guarded(self.guard.filters(), plan.request.guarded.fields);
         match passage.next(input, &mut editor, &mut asked.outline) {
+            Ok(Next::Hold) => {
+                let cluster = plan.path.to.cluster;
+                let unknown = self.guard.unknown();
+                self.list(now, &[cluster], unknown)
+            }
             Ok(Next::Need(bytes)) => Step::Then(Move::Need(bytes)),
             Ok(Next::Keep(bytes)) => Step::Kept(bytes, id),
             Ok(Next::Put { skip, put }) => Step::Then(Move::Put(skip, put, Out::Lane(id))),
@@ -183,6 +210,38 @@ impl Engine {
         }
     }
 
+    /// What was refused of a request on its way is answered by the slot, beside the broker's answer to the rest.
+    fn spoilt(&mut self, slot: SlotId, seen: &Seen) {
+        let spoilt = &seen.memo.spoilt;
+        let mut codes: Vec<Code> = spoilt.iter().map(|(_, code)| *code).collect();
+        codes.sort_unstable_by_key(|code| code.0);
+        codes.dedup();
+        let Some(asked) = self.slots.get_mut(slot) else { return };
+        let Head { key, version, correlation, .. } = asked.head;
+        let mut beside: Option<Beside> = None;
+        for code in codes {
+            let is_one = |n| spoilt.iter().any(|(number, of)| *number == n && *of == code);
+            let outline = asked.outline.only(is_one);
+            let code = if code == Code::TRANSACTION_ABORTABLE { woven::outside_transaction(version) } else { code };
+            let refused = answer::refusal(key, version, correlation, &outline, code);
+            let joined = match (beside.take(), refused) {
+                (None, refused) => refused,
+                (Some(before), Some(refused)) => together(&asked.head, &before.frame, &refused).ok(),
+                (Some(_), None) => None,
+            };
+            beside = joined.map(|frame| Beside { frame, code });
+            if beside.is_none() && !seen.silent {
+                // It named more than is remembered: no answer can be made.
+                self.effects.push_back(Effect::Close(Reason::NoAnswer { key }));
+                return;
+            }
+        }
+        if let Some(beside) = beside {
+            self.effects.push_back(Effect::Note(Note::Refused(key, beside.code)));
+            asked.beside = Some(beside);
+        }
+    }
+
     /// A request has gone out whole.
     fn sent(&mut self, now: Instant, id: LaneId, slot: SlotId, seen: &Seen) {
         let grant = self.door.limits.answer_margin + Duration::from_millis(u64::from(seen.wait_ms));
@@ -190,6 +249,7 @@ impl Engine {
             let key = asked.head.key;
             self.effects.push_back(Effect::Note(Note::Refused(key, code)));
         }
+        self.spoilt(slot, seen);
         let Some(lane) = self.lane_mut(id) else { return };
         if seen.silent {
             lane.silence_last();
@@ -303,8 +363,16 @@ impl Engine {
             return step;
         }
         // A barrier: it starts when all before it are answered.
-        if !self.slots.is_empty() {
+        if !self.slots.is_empty() || self.views.iter().any(|view| view.listing.is_some()) {
             return Step::Then(Move::Wait);
+        }
+        let unknown = match self.unlisted_ids(head, input) {
+            Ok(unknown) => unknown,
+            Err(malformed) => return self.end(Reason::Malformed(malformed)),
+        };
+        if !unknown.is_empty() {
+            let clusters = self.door.clusters.clone();
+            return self.list(now, &clusters, unknown);
         }
         let mut body = input.get(frame::LENGTH..frame::LENGTH + wide(head.length)).unwrap_or(&[]).to_vec();
         let beside = match self.guard.judge(head, &mut body) {
